@@ -1,0 +1,246 @@
+"""Spans from facts: the only place of the package that creates spans.
+
+Every span comes from `ctx.tracer`, the tracer of the run, so that an uninstrumented run emits nothing, touches no span
+of the application and costs one check. Nothing here carries conversation text or the text of an exception, and nothing
+here raises: what a tracer or an exporter does wrong is logged, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.trace import INVALID_SPAN, NoOpTracer, Span, StatusCode, Tracer, get_current_span, use_span
+
+from advisor_harness.telemetry import conventions as names, fields
+
+if TYPE_CHECKING:
+    from opentelemetry.util.types import AttributeValue
+    from pydantic_ai import RunContext
+
+    from advisor_harness.telemetry.facts import ClaimFacts, ConsultationFacts, RouteFacts, SelectionFacts
+
+__all__ = ['ConsultationSpan', 'claim', 'consultation', 'consulting', 'route', 'select']
+
+FAILED_OUTCOMES: Final = frozenset({'empty', 'invalid_output', 'refused', 'usage_limit', 'error', 'timeout'})
+"""Outcomes that make the span an error. Being cancelled is not one: the advisor did nothing wrong."""
+
+_WARN: Final = 13
+_ERROR: Final = 17
+_BLOCKED: Final = 'history_incompatible'
+_KNOWN_AT_THE_END: Final = (
+    names.ADVISOR_CONSULTATION_OUTCOME,
+    names.ADVISOR_COST_KNOWN,
+    names.ERROR_TYPE,
+    names.LOGFIRE_LEVEL_NUM,
+)
+_logger = logging.getLogger(__name__)
+
+
+def select(ctx: RunContext[Any], facts: SelectionFacts) -> None:
+    """Record which way the consultations of this request go: span `select advisor`.
+
+    The path is also set on the request's own `chat` span, if that is the current span and belongs to this run.
+    """
+    if isinstance(ctx.tracer, NoOpTracer):
+        return
+    with _logged():
+        attributes = _attributes(ctx, names.SELECT_ADVISOR, facts, fields.SELECTION)
+        attributes[names.LOGFIRE_MSG] = f'advisor path: {facts.path} ({facts.reason})'
+        _decide(ctx.tracer, names.SELECT_ADVISOR, attributes)
+        if chat := _chat_span(ctx):
+            chat.set_attribute(names.ADVISOR_SELECTION_PATH, facts.path)
+
+
+def claim(ctx: RunContext[Any], facts: ClaimFacts) -> None:
+    """Record a claim on a limit: span `claim advisor quota`, a warning when it was refused."""
+    if isinstance(ctx.tracer, NoOpTracer):
+        return
+    with _logged():
+        attributes = _attributes(ctx, names.CLAIM_ADVISOR_QUOTA, facts, fields.CLAIM)
+        answer = 'granted' if facts.granted else 'refused'
+        used = f', {facts.used} of {facts.limit} used' if facts.used is not None else ''
+        attributes[names.LOGFIRE_MSG] = f'advisor quota {answer} by {facts.enforcer}: {facts.scope}{used}'
+        if not facts.granted:
+            attributes[names.LOGFIRE_LEVEL_NUM] = _WARN
+        _decide(ctx.tracer, names.CLAIM_ADVISOR_QUOTA, attributes)
+
+
+def route(ctx: RunContext[Any], facts: RouteFacts) -> None:
+    """Record which model serves this request: span `route model request`, an error when the history cannot be sent."""
+    if isinstance(ctx.tracer, NoOpTracer):
+        return
+    with _logged():
+        attributes = _attributes(ctx, names.ROUTE_MODEL_REQUEST, facts, fields.ROUTE)
+        attributes[names.LOGFIRE_MSG] = f'model route: {facts.route or facts.model} ({facts.decision}, {facts.reason})'
+        blocked = facts.history_action == 'blocked'
+        if blocked:
+            attributes[names.ERROR_TYPE] = _BLOCKED
+            attributes[names.LOGFIRE_LEVEL_NUM] = _ERROR
+        elif facts.reason == 'error':
+            attributes[names.LOGFIRE_LEVEL_NUM] = _WARN
+        _decide(ctx.tracer, names.ROUTE_MODEL_REQUEST, attributes, failed=blocked)
+
+
+def consultation(
+    ctx: RunContext[Any], facts: ConsultationFacts, *, start_time: int | None = None, end_time: int | None = None
+) -> None:
+    """Record a consultation that is over, as a provider's own is when its response arrives: span `consult advisor`.
+
+    Args:
+        ctx: Context of the executor's run.
+        facts: What came of it.
+        start_time: Start of the span in nanoseconds since the epoch; `None` means now.
+        end_time: End of the span in nanoseconds since the epoch; `None` means now.
+    """
+    if isinstance(ctx.tracer, NoOpTracer):
+        return
+    with _logged():
+        attributes = _consultation_attributes(ctx, facts)
+        span = ctx.tracer.start_span(names.CONSULT_ADVISOR, attributes=attributes, start_time=start_time)
+        if facts.outcome in FAILED_OUTCOMES:
+            span.set_status(StatusCode.ERROR)
+        span.end(end_time)
+
+
+class ConsultationSpan:
+    """Handle of a consultation in progress: takes the facts with which its span ends."""
+
+    def __init__(self, facts: ConsultationFacts) -> None:
+        self.facts = facts
+        """What is known so far."""
+        self.ended = False
+        """Whether `end_with` was called."""
+
+    def end_with(self, facts: ConsultationFacts) -> None:
+        """Set the facts with which the span ends when the `with` block is left. The last call counts."""
+        self.facts = facts
+        self.ended = True
+
+
+@contextmanager
+def consulting(ctx: RunContext[Any], start: ConsultationFacts) -> Generator[ConsultationSpan]:
+    """Record a consultation while it takes place: span `consult advisor`, current within the `with` block.
+
+    A block that is left by an exception before `end_with` has outcome `cancelled` (any `BaseException` that is no
+    `Exception`) or `error`; left without one, it keeps the outcome of `start`. Exceptions pass through.
+
+    Args:
+        ctx: Context of the executor's run.
+        start: What is known before the advisor is asked; its `outcome` is not recorded until the end.
+    """
+    handle = ConsultationSpan(start)
+    if isinstance(ctx.tracer, NoOpTracer):
+        yield handle
+        return
+    span = _start_consultation(ctx, start)
+    try:
+        # Both flags would otherwise put the exception's text and stack into the span, whatever the run allows.
+        with use_span(span, end_on_exit=False, record_exception=False, set_status_on_exception=False):
+            yield handle
+    except BaseException as exc:
+        if not handle.ended:
+            # The cancellations of asyncio and trio, `KeyboardInterrupt` and `GeneratorExit` are no `Exception`.
+            handle.facts = replace(start, outcome='error' if isinstance(exc, Exception) else 'cancelled')
+        raise
+    finally:
+        _end_consultation(ctx, span, handle.facts)
+
+
+def _start_consultation(ctx: RunContext[Any], facts: ConsultationFacts) -> Span:
+    with _logged():
+        attributes = _consultation_attributes(ctx, facts)
+        for key in _KNOWN_AT_THE_END:
+            attributes.pop(key, None)
+        attributes[names.LOGFIRE_MSG] = _consultation_title(facts)
+        return ctx.tracer.start_span(names.CONSULT_ADVISOR, attributes=attributes)
+    return INVALID_SPAN
+
+
+def _end_consultation(ctx: RunContext[Any], span: Span, facts: ConsultationFacts) -> None:
+    with _logged():
+        if span.is_recording():
+            _set_changed(span, _consultation_attributes(ctx, facts))
+            if facts.outcome in FAILED_OUTCOMES:
+                span.set_status(StatusCode.ERROR)  # no description: it is no place for a message
+        span.end()
+
+
+def _set_changed(span: Span, attributes: Mapping[str, AttributeValue]) -> None:
+    """Set what the span does not have yet: setting one attribute costs as much as comparing twenty."""
+    present: Mapping[str, AttributeValue] = getattr(span, 'attributes', None) or {}
+    span.set_attributes({key: value for key, value in attributes.items() if present.get(key) != value})
+
+
+def _consultation_attributes(ctx: RunContext[Any], facts: ConsultationFacts) -> dict[str, AttributeValue]:
+    attributes = _attributes(ctx, names.CONSULT_ADVISOR, facts, fields.CONSULTATION)
+    failed = facts.outcome in FAILED_OUTCOMES
+    if failed or facts.error_code is not None:
+        attributes[names.ERROR_TYPE] = facts.error_code or fields.OTHER_ERROR
+    if failed:
+        attributes[names.LOGFIRE_LEVEL_NUM] = _ERROR
+    elif facts.outcome == 'cancelled':
+        attributes[names.LOGFIRE_LEVEL_NUM] = _WARN
+    if facts.path == 'native':
+        attributes.setdefault(names.ADVISOR_CONSULTATION_TIMING, fields.UNKNOWN_TIMING)
+    attributes[names.ADVISOR_COST_KNOWN] = facts.cost_usd is not None
+    if facts.cost_usd is not None:
+        attributes[names.ADVISOR_COST_USD] = float(facts.cost_usd)
+    attributes[names.LOGFIRE_MSG] = f'{_consultation_title(facts)}: {facts.outcome}'
+    return attributes
+
+
+def _consultation_title(facts: ConsultationFacts) -> str:
+    model = ':'.join(part for part in (facts.provider, facts.model) if part) or 'unknown model'
+    return f'consult advisor {model} ({facts.path})'
+
+
+def _attributes(
+    ctx: RunContext[Any], span_name: str, facts: object, table: Mapping[str, str]
+) -> dict[str, AttributeValue]:
+    """The common attributes and those of `table`. What is `None` or empty is absent."""
+    attributes: dict[str, AttributeValue] = {
+        names.GEN_AI_AGENT_NAME: (ctx.agent.name if ctx.agent else None) or 'agent',
+        names.GEN_AI_AGENT_CALL_ID: ctx.run_id or '',
+        fields.STEP[span_name]: ctx.run_step,
+        fields.VERSION[span_name]: fields.CURRENT_VERSION,
+    }
+    if ctx.conversation_id is not None:
+        attributes[names.GEN_AI_CONVERSATION_ID] = ctx.conversation_id
+    for field, key in table.items():
+        value = getattr(facts, field)
+        if value is not None and value != ():
+            attributes[key] = value
+    return attributes
+
+
+def _decide(tracer: Tracer, name: str, attributes: Mapping[str, AttributeValue], *, failed: bool = False) -> None:
+    """Emit a span without duration."""
+    span = tracer.start_span(name, attributes=attributes)
+    if failed:
+        span.set_status(StatusCode.ERROR)
+    span.end()
+
+
+def _chat_span(ctx: RunContext[Any]) -> Span | None:
+    """The current span, if it is pydantic-ai's span of this run's model request: never a span of the application."""
+    span = get_current_span()
+    scope = getattr(span, 'instrumentation_scope', None)
+    attributes: Mapping[str, object] = getattr(span, 'attributes', None) or {}
+    ours = (
+        getattr(scope, 'name', None) == 'pydantic-ai'
+        and attributes.get('gen_ai.operation.name') == 'chat'
+        and attributes.get(names.GEN_AI_AGENT_CALL_ID) == ctx.run_id
+    )
+    return span if ours else None
+
+
+@contextmanager
+def _logged() -> Generator[None]:
+    try:
+        yield
+    except Exception:  # a tracer or exporter that fails must not cost the user the run
+        _logger.exception('A span was not recorded.')
