@@ -1,0 +1,207 @@
+"""What every report shows, computed once: the rows of a run, why they are not fine, and what the verdict rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from advisor_harness.evals.records import CaseKey, CaseRecord, State
+from advisor_harness.evals.reports.words import number, share_met
+from advisor_harness.evals.verdict import RunVerdict, SuiteVerdict, Verdict
+
+__all__ = ['ANSWERED_BY', 'CaseRow', 'Records', 'SuiteSummary', 'Summary', 'summarise']
+
+ANSWERED_BY = ('provider', 'local model', 'emulator', 'unknown')
+"""Who may have answered a recording, most convincing first."""
+
+_WORST_FIRST: tuple[State, ...] = ('error', 'cancelled', 'unscored', 'failed', 'ok')
+
+
+class Records(Protocol):
+    """The part of a run store that reports read."""
+
+    def records(self) -> Mapping[CaseKey, CaseRecord]:
+        """The last record of every (suite, case, arm, repeat)."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseRow:
+    """One case of one arm, with all its repeats."""
+
+    suite: str
+    case: str
+    arm: str
+    records: tuple[CaseRecord, ...]
+    """In order of `repeat`, at least one."""
+    quarantined: str | None = None
+    """Why the policy sets the case aside, so that it counts nowhere; `None` when it does not."""
+
+    @property
+    def label(self) -> str:
+        """Name of the row within its suite."""
+        return f'{self.case} [{self.arm}]'
+
+    @property
+    def state(self) -> State:
+        """The worst state of the repeats."""
+        states = {record.state for record in self.records}
+        return next(state for state in _WORST_FIRST if state in states)
+
+    @property
+    def fine(self) -> bool:
+        """Whether there is nothing to tell: every repeat is `ok`, fully traced and used its recording exactly."""
+        return self.state == 'ok' and not self.why
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """What is wrong, one text for each fault; texts of a recording that does not match have several lines."""
+        if len(self.records) == 1:
+            return tuple(_faults(self.records[0]))
+        return tuple(f'repeat {record.repeat}: {fault}' for record in self.records for fault in _faults(record))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteSummary:
+    """The rows of one suite beside its verdict."""
+
+    verdict: SuiteVerdict
+    rows: tuple[CaseRow, ...]
+    """In order of case and arm."""
+    answered_by: Mapping[str, int]
+    """Number of recordings by who answered them, the kinds of `ANSWERED_BY` first."""
+    without_cassette: int
+    """Number of records that used no recording."""
+
+    @property
+    def name(self) -> str:
+        """Name of the suite."""
+        return self.verdict.suite
+
+    @property
+    def states(self) -> Mapping[State, int]:
+        """Number of rows by state, worst first; those set aside are left out."""
+        counted = Counter(row.state for row in self.rows if row.quarantined is None)
+        return {state: counted[state] for state in _WORST_FIRST if counted[state]}
+
+    @property
+    def not_fine(self) -> tuple[CaseRow, ...]:
+        """The rows that need a look."""
+        return tuple(row for row in self.rows if row.quarantined is None and not row.fine)
+
+    @property
+    def set_aside(self) -> tuple[CaseRow, ...]:
+        """The rows that the policy quarantines."""
+        return tuple(row for row in self.rows if row.quarantined is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """A run as reports show it."""
+
+    verdict: RunVerdict
+    suites: tuple[SuiteSummary, ...]
+
+    @property
+    def rows(self) -> tuple[CaseRow, ...]:
+        """The rows of all suites."""
+        return tuple(row for suite in self.suites for row in suite.rows)
+
+    @property
+    def set_aside(self) -> tuple[CaseRow, ...]:
+        """The rows of all suites that their policies quarantine."""
+        return tuple(row for suite in self.suites for row in suite.set_aside)
+
+    @property
+    def states(self) -> Mapping[State, int]:
+        """Number of rows by state over all suites, worst first; those set aside are left out."""
+        counted = Counter[State]()
+        for suite in self.suites:
+            counted.update(suite.states)
+        return {state: counted[state] for state in _WORST_FIRST if counted[state]}
+
+    @property
+    def answered_by(self) -> Mapping[str, int]:
+        """Number of recordings of all suites by who answered them."""
+        counted = Counter[str]()
+        for suite in self.suites:
+            counted.update(suite.answered_by)
+        return _kinds_in_order(counted)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What decides the verdict, one text for each failed precondition or gate of the suites that have the worst."""
+        if not self.suites:
+            return ('no suite was judged',)
+        worst = [suite.verdict for suite in self.suites if suite.verdict.verdict is self.verdict.verdict]
+        return tuple(reason for suite in worst for reason in _reasons(suite))
+
+
+def summarise(verdict: RunVerdict, store: Records) -> Summary:
+    """Bring the records of a run and its verdict together, in an order that no two runs disagree on."""
+    by_suite: dict[str, list[CaseRecord]] = {suite.suite: [] for suite in verdict.suites}
+    for record in store.records().values():
+        if record.suite in by_suite:
+            by_suite[record.suite].append(record)
+    return Summary(
+        verdict=verdict,
+        suites=tuple(_summarise_suite(suite, by_suite[suite.suite]) for suite in verdict.suites),
+    )
+
+
+def _summarise_suite(verdict: SuiteVerdict, records: list[CaseRecord]) -> SuiteSummary:
+    grouped: dict[tuple[str, str], list[CaseRecord]] = {}
+    for record in sorted(records, key=lambda record: record.key):
+        grouped.setdefault((record.case, record.arm), []).append(record)
+    files = {record.cassette.file: record.cassette.recorded_with for record in records if record.cassette}
+    return SuiteSummary(
+        verdict=verdict,
+        rows=tuple(
+            CaseRow(
+                suite=verdict.suite,
+                case=case,
+                arm=arm,
+                records=tuple(repeats),
+                quarantined=verdict.quarantined.get(case),
+            )
+            for (case, arm), repeats in grouped.items()
+        ),
+        answered_by=_kinds_in_order(Counter(files.values())),
+        without_cassette=sum(record.cassette is None for record in records),
+    )
+
+
+def _kinds_in_order(counted: Mapping[str, int]) -> dict[str, int]:
+    others = sorted(set(counted) - set(ANSWERED_BY))
+    return {kind: counted.get(kind, 0) for kind in (*ANSWERED_BY, *others)}
+
+
+def _faults(record: CaseRecord) -> Iterable[str]:
+    if record.error is not None:
+        yield f'{record.error.type} in the {record.error.where}: {record.error.message}'
+    for name, score in record.scores.items():
+        if score.value is False:
+            yield f'{name}: {score.reason or "false"}'
+        elif score.value is None:
+            yield f'{name}: nothing to measure' + (f', {score.reason}' if score.reason else '')
+    if (used := record.cassette) is not None and record.error is None:
+        if used.misses:
+            yield f'{used.misses} requests are not in {used.file}'
+        if used.unused:
+            yield f'{used.unused} of {used.hits + used.unused} recorded answers of {used.file} were not asked for'
+    if not record.trace_complete and record.error is None:
+        yield 'the trace is not complete'
+
+
+def _reasons(suite: SuiteVerdict) -> Iterable[str]:
+    if suite.verdict is Verdict.INCONCLUSIVE:
+        for unmet in suite.preconditions:
+            if not unmet.ok:
+                yield f'{suite.suite}: precondition {unmet.name} {share_met(unmet)}'
+    deciding = 'missing' if suite.verdict is Verdict.INCONCLUSIVE else 'fail'
+    for gate in suite.gates:
+        if gate.verdict == deciding:
+            asked_for = f' (asked for {gate.limit})' if gate.limit else ''
+            yield f'{suite.suite}: {gate.metric} {number(gate.value)}{asked_for}'

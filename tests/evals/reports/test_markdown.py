@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from syrupy.assertion import SnapshotAssertion
+
+from advisor_harness.evals.records import CaseError, Score
+from advisor_harness.evals.reports import markdown
+from advisor_harness.evals.verdict import RunVerdict, SuiteVerdict, Verdict
+from tests.evals.reports.sample import MemoryStore, gate, mixed, record
+
+
+def one_suite(**facts: object) -> RunVerdict:
+    suite = {'suite': 's', 'regime': 'sampled', 'verdict': Verdict.BLOCKED} | facts
+    return RunVerdict(run_id='r', suites=(SuiteVerdict(**suite),))  # pyright: ignore[reportArgumentType] - any field
+
+
+def test_a_run_with_every_verdict(snapshot: SnapshotAssertion) -> None:
+    """The verdict stands first, then every suite's gates, then the cases to look at."""
+    assert markdown.render(*mixed()) == snapshot
+
+
+def test_a_report_that_is_too_long_ends_between_two_blocks() -> None:
+    """A comment never exceeds GitHub's limit, says how many rows there are, and leaves no block open."""
+    error = CaseError('ValueError', 'x' * 500, 'task')
+    store = MemoryStore().add(*(record('s', f'case {n}', state='error', error=error) for n in range(1000)))
+    text = markdown.render(one_suite(), store)
+    shown = text.count('<details>')
+    assert len(text) <= markdown.LONGEST
+    assert (shown, text.count('</details>'), text.count('```')) == (shown, shown, 2 * shown)
+    assert 90 < shown < 110
+    assert text.splitlines()[-1] == (
+        '1000 cases in this run, 1000 of them to look at; '
+        f'{1000 - shown} of these did not fit here and are in `cases.jsonl`.'
+    )
+
+
+def test_text_of_a_model_cannot_break_out() -> None:
+    """Fences are longer than those inside, tags and table marks are shown as they are."""
+    reason = '```\n</details><b>|\x1b[0m'
+    store = MemoryStore().add(record('s', '<a|b>', state='failed', scores={'right': Score(False, reason)}))
+    text = markdown.render(one_suite(gates=(gate('<a|b>', 0.0, '>= 1', 'fail', 1, 1),)), store)
+    assert '| &lt;a\\|b&gt; | advised | 0 | 1/1 | &gt;= 1 | fail |\n' in text
+    assert (
+        '<details><summary>failed: s / &lt;a|b&gt; [advised]</summary>\n\n'
+        '````text\nright: ```\n</details><b>|\\x1b[0m\n````\n\n</details>\n'
+    ) in text
+
+
+def test_many_gates_are_cut_to_those_that_did_not_pass() -> None:
+    """A long table shows what needs a look, and says how many gates there are."""
+    gates = [gate(f'must_pass {n}', 1.0, '>= 1', 'pass', 1, 1) for n in range(80)]
+    gates[70] = gate('must_pass 70', 0.0, '>= 1', 'fail', 1, 1)
+    text = markdown.render(one_suite(gates=tuple(gates)), MemoryStore())
+    assert [line for line in text.splitlines() if line.startswith('| must')] == [
+        '| must\\_pass 70 | advised | 0 | 1/1 | &gt;= 1 | fail |'
+    ]
+    assert '1 of 80 gates are shown, none that passed.\n' in text

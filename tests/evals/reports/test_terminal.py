@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+
+from advisor_harness.evals.records import CaseError, Score
+from advisor_harness.evals.reports import terminal
+from advisor_harness.evals.verdict import Flip, RunVerdict, SuiteVerdict, Verdict
+from tests.evals.reports.sample import MemoryStore, mixed, passing, record
+
+
+def printed(verdict: RunVerdict, store: MemoryStore, *, encoding: str = 'utf-8', **options: bool) -> str:
+    """The report as a plain console with `encoding` gets it."""
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
+    console = Console(file=file, width=200, color_system=None, force_terminal=False)
+    console.print(terminal.render(verdict, store, **options), soft_wrap=True)
+    return raw.getvalue().decode(encoding)
+
+
+def test_a_run_with_every_verdict(snapshot: SnapshotAssertion) -> None:
+    """The report shows what failed and why, every number with its denominator, and the result last."""
+    assert printed(*mixed()) == snapshot
+
+
+def test_verbose_lists_the_cases_that_are_fine_too(snapshot: SnapshotAssertion) -> None:
+    """`verbose` shows every row."""
+    assert printed(*passing(), verbose=True) == snapshot
+
+
+def test_quiet_prints_the_result_alone() -> None:
+    """`quiet` leaves one line, the same that ends the whole report."""
+    verdict, store = mixed()
+    line = printed(verdict, store, quiet=True)
+    assert line == (
+        'RESULT        INCONCLUSIVE   exit 2   run 20270101-120000   failures: precondition cassettes 2/3; '
+        'failures: precondition traces 2/3; failures: length not measured (asked for >= 10)\n'
+    )
+    assert printed(verdict, store).endswith('\n' + line)
+
+
+def test_an_ascii_console_gets_ascii() -> None:
+    """Marks have ASCII forms, and text outside the encoding is escaped instead of failing."""
+    store = MemoryStore().add(record('s', 'naïve', state='failed', scores={'right': Score(False, '5 € \x1b[31m')}))
+    suite = SuiteVerdict(
+        suite='s',
+        regime='sampled',
+        verdict=Verdict.PASS,
+        flips=(Flip(case='naïve', arm='advised', from_='pass', to='fail'),),
+    )
+    assert printed(RunVerdict(run_id='r', suites=(suite,)), store, encoding='ascii') == (
+        '+ s   sampled   1 case: 1 failed\n'
+        '  changed against the baseline (1)\n'
+        '    na\\xefve [advised]   pass -> fail\n'
+        '  cases to look at: 1 of 1\n'
+        '    x failed   na\\xefve [advised]\n'
+        '        right: 5 \\u20ac \\x1b[31m\n'
+        '\n'
+        'rests on      0 recordings: 0 provider, 0 local model, 0 emulator, 0 unknown; 1 case without a recording\n'
+        'total         1 case: 1 failed in 1 suite\n'
+        'RESULT        PASS   exit 0   run r\n'
+    )
+
+
+def test_a_suite_that_fails_everywhere_is_cut_with_a_count() -> None:
+    """Without `verbose` at most `MOST_ROWS` rows of a suite are printed, with the number of those that are not."""
+    error = CaseError('ValueError', 'no', 'task')
+    store = MemoryStore().add(*(record('s', f'{n:03}', state='error', error=error) for n in range(60)))
+    verdict = RunVerdict(run_id='r', suites=(SuiteVerdict(suite='s', regime='sampled', verdict=Verdict.PASS),))
+    assert '    x error   049 [advised]\n' in printed(verdict, store, encoding='ascii')
+    assert '050' not in printed(verdict, store)
+    assert '    and 10 more: -v shows all\n' in printed(verdict, store)
+    assert '    ✗ error   059 [advised]\n' in printed(verdict, store, verbose=True)
+
+
+def test_a_case_set_aside_is_named_with_the_reason() -> None:
+    """A quarantined case is no case to look at, but it is never silent."""
+    store = MemoryStore().add(record('s', 'flaky', state='failed', scores={'right': Score(False)}), record('s', 'good'))
+    suite = SuiteVerdict(suite='s', regime='sampled', verdict=Verdict.PASS, quarantined={'flaky': 'known, see issue 7'})
+    text = printed(RunVerdict(run_id='r', suites=(suite,)), store)
+    assert text.splitlines()[:2] == [
+        '✓ s   sampled   2 cases: 1 ok, 1 set aside',
+        '  set aside: flaky [advised], failed: known, see issue 7',
+    ]
+
+
+def test_a_run_that_judged_nothing_says_so() -> None:
+    """Without suites there is a RESULT line all the same, and it is not a pass."""
+    assert printed(RunVerdict(run_id='r', suites=()), MemoryStore(), quiet=True) == (
+        'RESULT        INCONCLUSIVE   exit 2   run r   no suite was judged\n'
+    )

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from advisor_harness.evals.reports.words import clip, number, one_line, visible
+
+
+@pytest.mark.parametrize(
+    ('value', 'text'),
+    [
+        (None, 'not measured'),
+        (0.0, '0'),
+        (1.0, '1'),
+        (0.5, '0.500'),
+        (-0.0476, '-0.048'),
+        (123456.0, '123456'),
+        (1234.5, '1234.500'),
+        (0.99996, '0.99996'),
+        (0.0002134, '0.0002134'),
+    ],
+)
+def test_no_number_is_rounded_to_a_whole_one_it_is_not(value: float | None, text: str) -> None:
+    """A value just below 1 never prints as 1, nor a small one as 0."""
+    assert number(value) == text
+
+
+def test_a_clipped_text_says_what_is_missing() -> None:
+    """Texts are cut only with the number of characters that were left out."""
+    assert [clip('abcdef', 6), clip('abcdef', 4)] == ['abcdef', 'abcd... (2 more characters)']
+
+
+def test_control_characters_are_shown_as_escapes() -> None:
+    """Nothing a model wrote can move the cursor or break an encoder."""
+    assert visible('a\x1b[31mb\x00\r\n\tc\ud800\x85') == 'a\\x1b[31mb\\x00\\r\n\tc\\ud800\\x85'
+    assert one_line('a\n  b\tc\x07') == 'a b c\\x07'
