@@ -14,8 +14,9 @@ __all__ = ['hand_over_instrumentation']
 def hand_over_instrumentation(ctx: RunContext[Any], nested_agent: Agent[Any, Any]) -> None:
     """Instrument `nested_agent` as the run of `ctx` is: the same tracer, the same say over content, or not at all.
 
-    Without this an agent inside the run of an instrumented one emits nothing, or follows global settings that may export
-    content which the outer run keeps back. Changes `nested_agent.instrument`, so give it an agent made for this call.
+    Without this an agent inside the run of an instrumented one emits nothing, or follows global settings that may
+    export content which the outer run keeps back. Changes `nested_agent.instrument`, so give it an agent made for this
+    call.
 
     Args:
         ctx: Context of the outer run, which may be instrumented by a capability, `agent.instrument`,
