@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from advisor_harness.evals.meta import RunMeta, SuiteMeta
 from advisor_harness.evals.records import CaseError, CaseKey, CaseRecord, CassetteUse, Score
 from advisor_harness.evals.verdict import GateResult, Precondition, RunVerdict, SuiteVerdict, Verdict
 
@@ -20,6 +21,12 @@ class MemoryStore:
 
     folder: Path = Path('runs/20270101-120000')
     kept: dict[CaseKey, CaseRecord] = field(default_factory=dict)
+    suites: tuple[SuiteMeta, ...] = ()
+    """What the run owes beyond what is there."""
+
+    @property
+    def meta(self) -> RunMeta:
+        return RunMeta(id='20270101-120000', started='2027-01-01T12:00:00Z', mode='replay', suites=self.suites)
 
     def records(self) -> Mapping[CaseKey, CaseRecord]:
         return self.kept

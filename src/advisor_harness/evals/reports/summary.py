@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Protocol
 
+from advisor_harness.evals.meta import RunMeta
 from advisor_harness.evals.records import CaseKey, CaseRecord, State
-from advisor_harness.evals.reports.words import number, share_met
+from advisor_harness.evals.reports.words import number, plural, share_met
 from advisor_harness.evals.verdict import RunVerdict, SuiteVerdict, Verdict
 
-__all__ = ['ANSWERED_BY', 'CaseRow', 'Records', 'SuiteSummary', 'Summary', 'summarise']
+__all__ = ['ANSWERED_BY', 'NOT_RUN', 'CaseRow', 'Records', 'SuiteSummary', 'Summary', 'summarise']
 
 ANSWERED_BY = ('provider', 'local model', 'emulator', 'unknown')
 """Who may have answered a recording, most convincing first."""
 
+NOT_RUN = 'the run ended before this case did'
+"""What is wrong with a case that left no record."""
+
 _WORST_FIRST: tuple[State, ...] = ('error', 'cancelled', 'unscored', 'failed', 'ok')
+
+_DECIDING = {Verdict.PASS: (), Verdict.BLOCKED: ('fail', 'missing'), Verdict.INCONCLUSIVE: ('missing',)}
 
 
 class Records(Protocol):
     """The part of a run store that reports read."""
+
+    @property
+    def meta(self) -> RunMeta:
+        """What the run owes."""
+        ...
 
     def records(self) -> Mapping[CaseKey, CaseRecord]:
         """The last record of every (suite, case, arm, repeat)."""
@@ -35,7 +47,9 @@ class CaseRow:
     case: str
     arm: str
     records: tuple[CaseRecord, ...]
-    """In order of `repeat`, at least one."""
+    """In order of `repeat`."""
+    missing: tuple[int, ...] = ()
+    """The repeats that the run owes and left no record of."""
     quarantined: str | None = None
     """Why the policy sets the case aside, so that it counts nowhere; `None` when it does not."""
 
@@ -46,8 +60,8 @@ class CaseRow:
 
     @property
     def state(self) -> State:
-        """The worst state of the repeats."""
-        states = {record.state for record in self.records}
+        """The worst state of the repeats; one that left no record was cut off."""
+        states = {record.state for record in self.records} | ({'cancelled'} if self.missing else set[State]())
         return next(state for state in _WORST_FIRST if state in states)
 
     @property
@@ -58,9 +72,11 @@ class CaseRow:
     @property
     def why(self) -> tuple[str, ...]:
         """What is wrong, one text for each fault; texts of a recording that does not match have several lines."""
-        if len(self.records) == 1:
-            return tuple(_faults(self.records[0]))
-        return tuple(f'repeat {record.repeat}: {fault}' for record in self.records for fault in _faults(record))
+        faults = {record.repeat: tuple(_faults(record)) for record in self.records}
+        faults |= dict.fromkeys(self.missing, (NOT_RUN,))
+        if len(faults) == 1:
+            return next(iter(faults.values()))
+        return tuple(f'repeat {repeat}: {fault}' for repeat in sorted(faults) for fault in faults[repeat])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,35 +157,41 @@ class Summary:
 
 def summarise(verdict: RunVerdict, store: Records) -> Summary:
     """Bring the records of a run and its verdict together, in an order that no two runs disagree on."""
-    by_suite: dict[str, list[CaseRecord]] = {suite.suite: [] for suite in verdict.suites}
-    for record in store.records().values():
-        if record.suite in by_suite:
-            by_suite[record.suite].append(record)
+    records = store.records()
+    owed = {key for suite in store.meta.suites for key in suite.expected()}
+    keys: dict[str, list[CaseKey]] = {suite.suite: [] for suite in verdict.suites}
+    for key in sorted(owed | records.keys()):
+        if key.suite in keys:
+            keys[key.suite].append(key)
     return Summary(
-        verdict=verdict,
-        suites=tuple(_summarise_suite(suite, by_suite[suite.suite]) for suite in verdict.suites),
+        verdict=verdict, suites=tuple(_summarise_suite(suite, keys[suite.suite], records) for suite in verdict.suites)
     )
 
 
-def _summarise_suite(verdict: SuiteVerdict, records: list[CaseRecord]) -> SuiteSummary:
-    grouped: dict[tuple[str, str], list[CaseRecord]] = {}
-    for record in sorted(records, key=lambda record: record.key):
-        grouped.setdefault((record.case, record.arm), []).append(record)
-    files = {record.cassette.file: record.cassette.recorded_with for record in records if record.cassette}
+def _summarise_suite(
+    verdict: SuiteVerdict, keys: Sequence[CaseKey], records: Mapping[CaseKey, CaseRecord]
+) -> SuiteSummary:
+    there = [records[key] for key in keys if key in records]
+    files = {record.cassette.file: record.cassette.recorded_with for record in there if record.cassette}
+    rows = groupby(keys, key=lambda key: (key.case, key.arm))
     return SuiteSummary(
         verdict=verdict,
-        rows=tuple(
-            CaseRow(
-                suite=verdict.suite,
-                case=case,
-                arm=arm,
-                records=tuple(repeats),
-                quarantined=verdict.quarantined.get(case),
-            )
-            for (case, arm), repeats in grouped.items()
-        ),
+        rows=tuple(_row(verdict, case, arm, list(repeats), records) for (case, arm), repeats in rows),
         answered_by=_kinds_in_order(Counter(files.values())),
-        without_cassette=sum(record.cassette is None for record in records),
+        without_cassette=sum(record.cassette is None for record in there),
+    )
+
+
+def _row(
+    verdict: SuiteVerdict, case: str, arm: str, keys: Sequence[CaseKey], records: Mapping[CaseKey, CaseRecord]
+) -> CaseRow:
+    return CaseRow(
+        suite=verdict.suite,
+        case=case,
+        arm=arm,
+        records=tuple(records[key] for key in keys if key in records),
+        missing=tuple(key.repeat for key in keys if key not in records),
+        quarantined=verdict.quarantined.get(case),
     )
 
 
@@ -188,9 +210,9 @@ def _faults(record: CaseRecord) -> Iterable[str]:
             yield f'{name}: nothing to measure' + (f', {score.reason}' if score.reason else '')
     if (used := record.cassette) is not None and record.error is None:
         if used.misses:
-            yield f'{used.misses} requests are not in {used.file}'
+            yield f'not in {used.file}: {plural(used.misses, "request")}'
         if used.unused:
-            yield f'{used.unused} of {used.hits + used.unused} recorded answers of {used.file} were not asked for'
+            yield f'not asked for: {used.unused} of {used.hits + used.unused} recorded answers in {used.file}'
     if not record.trace_complete and record.error is None:
         yield 'the trace is not complete'
 
@@ -200,8 +222,8 @@ def _reasons(suite: SuiteVerdict) -> Iterable[str]:
         for unmet in suite.preconditions:
             if not unmet.ok:
                 yield f'{suite.suite}: precondition {unmet.name} {share_met(unmet)}'
-    deciding = 'missing' if suite.verdict is Verdict.INCONCLUSIVE else 'fail'
+    deciding = _DECIDING[suite.verdict]
     for gate in suite.gates:
-        if gate.verdict == deciding:
+        if gate.verdict in deciding and gate.severity == 'block':
             asked_for = f' (asked for {gate.limit})' if gate.limit else ''
             yield f'{suite.suite}: {gate.metric} {number(gate.value)}{asked_for}'
