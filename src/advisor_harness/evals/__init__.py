@@ -1,1 +1,48 @@
-"""TODO."""
+"""Evals: suites that are replayed, scored, gated and reported. Needs the extra `evals`."""
+
+from __future__ import annotations
+
+from advisor_harness.evals import scorers
+from advisor_harness.evals.errors import HarnessError, MissingExtraError, PolicyError, RunNotFoundError, SuiteError
+from advisor_harness.evals.meta import RunMeta, SuiteMeta
+from advisor_harness.evals.policy import Policy, judge, load_policies
+from advisor_harness.evals.records import CaseError, CaseKey, CaseRecord, CassetteUse, Score, State
+from advisor_harness.evals.run import Run, RunOptions, run_suites
+from advisor_harness.evals.store import RunStore, open_run
+from advisor_harness.evals.suite import Arm, Recording, Suite, load_suites
+from advisor_harness.evals.verdict import Flip, GateResult, Precondition, RunVerdict, SuiteVerdict, Verdict
+
+__all__ = [
+    'Arm',
+    'CaseError',
+    'CaseKey',
+    'CaseRecord',
+    'CassetteUse',
+    'Flip',
+    'GateResult',
+    'HarnessError',
+    'MissingExtraError',
+    'Policy',
+    'PolicyError',
+    'Precondition',
+    'Recording',
+    'Run',
+    'RunMeta',
+    'RunNotFoundError',
+    'RunOptions',
+    'RunStore',
+    'RunVerdict',
+    'Score',
+    'State',
+    'Suite',
+    'SuiteError',
+    'SuiteMeta',
+    'SuiteVerdict',
+    'Verdict',
+    'judge',
+    'load_policies',
+    'load_suites',
+    'open_run',
+    'run_suites',
+    'scorers',
+]

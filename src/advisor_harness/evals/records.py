@@ -7,7 +7,8 @@ Format, version 1 (every key is always present):
      "scores": {name: {"value": bool|number|str|null, "reason": s|null}}, "output": any, "tags": [s], "usage": {...},
      "cost_usd": n|null,
      "cassette": {"file": s, "hits": n, "misses": n, "unused": n, "recorded_with": s} | null,
-     "trace_complete": bool, "duration_s": n, "recorded_latency_s": n|null, "spans": s|null, "messages": s|null}
+     "trace_complete": bool, "duration_s": n, "recorded_latency_s": n|null, "spans": s|null, "messages": s|null,
+     "trace_problem": s|null}
 
 The last record of a (suite, case, arm, repeat) wins, so a file only ever grows.
 """
@@ -84,6 +85,8 @@ class CaseRecord:
     """US dollars of all model requests; `None` when a price is unknown."""
     cassette: CassetteUse | None = None
     trace_complete: bool = False
+    trace_problem: str | None = None
+    """What the trace lacks; `None` when it is complete."""
     duration_s: float = 0.0
     """Seconds the case took here; in a replay this says nothing about the provider."""
     recorded_latency_s: float | None = None
@@ -130,4 +133,5 @@ class CaseRecord:
             recorded_latency_s=data.get('recorded_latency_s'),
             spans=data.get('spans'),
             messages=data.get('messages'),
+            trace_problem=data.get('trace_problem'),
         )

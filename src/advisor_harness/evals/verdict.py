@@ -85,6 +85,8 @@ class SuiteVerdict:
     gates: tuple[GateResult, ...] = ()
     flips: tuple[Flip, ...] = ()
     detectable: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    quarantined: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Cases that the policy sets aside today, with the reason; they are in no denominator."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,36 @@
+"""Names of files that belong to a case: no two cases ever share one, whatever they are called."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from urllib.parse import quote
+
+__all__ = ['case_stem', 'encoded', 'shown']
+
+# Most file systems allow 255 bytes for a name; extensions and the suffixes of temporary files need room too.
+_LONGEST = 200
+
+
+def encoded(name: str) -> str:
+    """`name` with everything outside `[A-Za-z0-9._-]` percent-encoded, cut and made unique by a digest if very long."""
+    text = quote(name, safe='', errors='surrogatepass').replace('~', '%7E')
+    if text in ('.', '..'):
+        text = text.replace('.', '%2E')
+    if len(text) <= _LONGEST:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return f'{text[: _LONGEST - 17]}-{digest}'
+
+
+def case_stem(case: str, arm: str, repeat: int = 1) -> str:
+    """Name, without extension, of the files of a case: `<case>.<arm>`, from the second repeat on `<case>.<arm>.<n>`."""
+    stem = f'{encoded(case)}.{encoded(arm)}'
+    return stem if repeat == 1 else f'{stem}.{repeat}'
+
+
+def shown(path: Path) -> str:
+    """`path` as people should read it: relative to the current directory where it lies below it, with `/`."""
+    absolute = path.absolute().resolve()
+    here = Path.cwd().resolve()
+    return (absolute.relative_to(here) if absolute.is_relative_to(here) else absolute).as_posix()

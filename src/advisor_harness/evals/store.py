@@ -1,0 +1,184 @@
+"""The run store: a folder that only grows, readable while a run is going on and after it was cut off.
+
+    runs/<run-id>/run.json                                what the run owes, written first and in one step
+    runs/<run-id>/cases.jsonl                             one record per line, appended when a case ends
+    runs/<run-id>/spans/<suite>/<case>.<arm>.jsonl        one span per line
+    runs/<run-id>/messages/<suite>/<case>.<arm>.json      messages of the case's first agent run
+
+A line is written with one system call. A last line without line break is what a killed process leaves: it is ignored
+when reading and removed before the next record is appended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from opentelemetry.sdk.trace import ReadableSpan
+
+from advisor_harness.evals.errors import HarnessError, RunNotFoundError
+from advisor_harness.evals.meta import RunMeta
+from advisor_harness.evals.naming import case_stem, encoded, shown
+from advisor_harness.evals.records import CaseKey, CaseRecord
+from advisor_harness.evals.spans import span_from_json
+
+__all__ = ['RunStore', 'new_run_id', 'newest_run_of', 'open_run', 'write_json']
+
+
+class RunStore:
+    """One run on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._tail_checked = False
+
+    @classmethod
+    def create(cls, runs_dir: Path, meta: RunMeta) -> RunStore:
+        """Start the folder of a new run and write its `run.json`."""
+        store = cls(runs_dir / meta.id)
+        store.folder.mkdir(parents=True)
+        write_json(store.folder / 'run.json', meta.to_json())
+        return store
+
+    @property
+    def id(self) -> str:
+        """Id of the run."""
+        return self.meta.id
+
+    @cached_property
+    def meta(self) -> RunMeta:
+        """What the run owes.
+
+        Raises:
+            HarnessError: `run.json` is not readable.
+        """
+        path = self.folder / 'run.json'
+        try:
+            return RunMeta.from_json(json.loads(path.read_bytes()))
+        except (OSError, ValueError, KeyError, TypeError) as e:
+            raise HarnessError(f'{shown(path)} does not describe a run: {type(e).__name__}: {e}') from e
+
+    def append(self, record: CaseRecord) -> None:
+        """Add the record of a case that ended; it replaces an earlier one of the same key."""
+        path = self.folder / 'cases.jsonl'
+        if not self._tail_checked:
+            _remove_torn_line(path)
+            self._tail_checked = True
+        line = json.dumps(record.to_json(), allow_nan=False) + '\n'
+        with open(path, 'ab', buffering=0) as file:
+            file.write(line.encode())
+
+    def records(self) -> dict[CaseKey, CaseRecord]:
+        """The last record of every key, in the order in which keys first appeared.
+
+        Raises:
+            HarnessError: a complete line is not a record.
+        """
+        return {record.key: record for record in self._lines()}
+
+    def _lines(self) -> Iterator[CaseRecord]:
+        path = self.folder / 'cases.jsonl'
+        if not path.exists():
+            return
+        with open(path, 'rb') as file:
+            for number, line in enumerate(file, start=1):
+                if not line.endswith(b'\n'):
+                    return
+                try:
+                    yield CaseRecord.from_json(json.loads(line))
+                except (ValueError, KeyError, TypeError) as e:
+                    raise HarnessError(f'{shown(path)}, line {number} is not a record of a case: {e}') from e
+
+    def write_spans(self, key: CaseKey, spans: Sequence[Mapping[str, Any]]) -> str:
+        """Keep the spans of a case; returns the file's path relative to the run's folder."""
+        text = ''.join(json.dumps(span) + '\n' for span in spans)
+        return self._write('spans', key, '.jsonl', text)
+
+    def write_messages(self, key: CaseKey, messages: Sequence[Any]) -> str:
+        """Keep the messages of a case, as JSON values; returns the file's path relative to the run's folder."""
+        return self._write('messages', key, '.json', json.dumps(list(messages)))
+
+    def spans(self, record: CaseRecord) -> list[dict[str, Any]]:
+        """The spans of a case, as `spans.py` describes them; empty when the case left none."""
+        if record.spans is None:
+            return []
+        text = (self.folder / record.spans).read_text(encoding='utf-8')
+        return [json.loads(line) for line in text.splitlines()]
+
+    def trace(self, record: CaseRecord) -> list[ReadableSpan]:
+        """The spans of a case, as `telemetry.tree.render` and `telemetry.read` take them."""
+        return [span_from_json(span) for span in self.spans(record)]
+
+    def messages(self, record: CaseRecord) -> list[Any]:
+        """The messages of a case's first agent run, as JSON; empty when the case left none."""
+        if record.messages is None:
+            return []
+        return json.loads((self.folder / record.messages).read_bytes())
+
+    def _write(self, kind: str, key: CaseKey, suffix: str, text: str) -> str:
+        name = f'{kind}/{encoded(key.suite)}/{case_stem(key.case, key.arm, key.repeat)}{suffix}'
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding='utf-8')
+        return name
+
+
+def new_run_id(now: datetime | None = None) -> str:
+    """An id that sorts by start time: UTC to the millisecond, and four random characters against twins."""
+    now = now or datetime.now(UTC)
+    return f'{now:%Y%m%dT%H%M%S}{now.microsecond // 1000:03d}Z-{secrets.token_hex(2)}'
+
+
+def open_run(ref: str | os.PathLike[str], runs_dir: Path = Path('runs')) -> RunStore:
+    """The run that `ref` names: a run id, a path to a run's folder, or `latest`.
+
+    Raises:
+        RunNotFoundError: there is no such run.
+    """
+    text = os.fspath(ref)
+    known = _run_names(runs_dir)
+    if text == 'latest':
+        if not known:
+            raise RunNotFoundError(f'there is no run in {shown(runs_dir)} yet: start one with `advisor-harness run`')
+        return RunStore(runs_dir / known[-1])
+    for folder in (runs_dir / text, Path(text)):
+        if (folder / 'run.json').is_file():
+            return RunStore(folder)
+    newest = f'the newest are {", ".join(known[:-4:-1])}' if known else 'there is none yet'
+    raise RunNotFoundError(f'there is no run {text!r} in {shown(runs_dir)}: {newest}')
+
+
+def newest_run_of(suite: str, runs_dir: Path) -> RunStore | None:
+    """The newest run that ran `suite`, `None` if none did."""
+    for name in reversed(_run_names(runs_dir)):
+        store = RunStore(runs_dir / name)
+        if store.meta.suite(suite) is not None:
+            return store
+    return None
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write a JSON file in one step: a reader sees the old content or the new one, never half of it."""
+    part = path.with_name(f'.{path.name}.part')
+    part.write_text(json.dumps(data, indent=2) + '\n', encoding='utf-8')
+    os.replace(part, path)
+
+
+def _run_names(runs_dir: Path) -> list[str]:
+    if not runs_dir.is_dir():
+        return []
+    return sorted(entry.name for entry in runs_dir.iterdir() if (entry / 'run.json').is_file())
+
+
+def _remove_torn_line(path: Path) -> None:
+    if not path.exists():
+        return
+    with open(path, 'r+b') as file:
+        content = file.read()
+        file.truncate(content.rfind(b'\n') + 1)
