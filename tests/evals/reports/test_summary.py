@@ -59,13 +59,13 @@ def test_the_reasons_are_those_of_the_verdict() -> None:
     """A blocked suite names what blocks it, an inconclusive one what was not measured, and a pass needs no reason."""
     gates = (
         gate('right', 0.5, '>= 0.9', 'fail', 2, 2),
-        gate('tone', None, '', 'missing', 0, 2),
-        gate('pace', None, '', 'missing', 0, 2, severity='info'),
+        gate('tone', None, '<= 3', 'missing', 0, 2),
+        gate('pace', None, '<= 3', 'missing', 0, 2, severity='info'),
         gate('length', 1.0, '>= 1', 'pass', 2, 2),
     )
     reasons = [summarise(one_suite(*gates, verdict=verdict), MemoryStore()).reasons for verdict in Verdict]
     assert reasons == [
         (),
-        ('s: right 0.500 (asked for >= 0.9)', 's: tone not measured'),
-        ('s: tone not measured',),
+        ('s: right 0.500 (limit >= 0.9)', 's: tone not measured (limit <= 3)'),
+        ('s: tone not measured (limit <= 3)',),
     ]

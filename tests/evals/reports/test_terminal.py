@@ -8,7 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 from advisor_harness.evals.records import CaseError, Score
 from advisor_harness.evals.reports import terminal
 from advisor_harness.evals.verdict import Flip, RunVerdict, SuiteVerdict, Verdict
-from tests.evals.reports.sample import MemoryStore, mixed, passing, record
+from tests.evals.reports.sample import MemoryStore, gate, mixed, passing, record
 
 
 def printed(verdict: RunVerdict, store: MemoryStore, *, encoding: str = 'utf-8', **options: bool) -> str:
@@ -36,7 +36,7 @@ def test_quiet_prints_the_result_alone() -> None:
     line = printed(verdict, store, quiet=True)
     assert line == (
         'RESULT        INCONCLUSIVE   exit 2   run 20270101-120000   failures: precondition cassettes 2/3; '
-        'failures: precondition traces 2/3; failures: length not measured (asked for >= 10)\n'
+        'failures: precondition traces 2/3; failures: length not measured (limit >= 10)\n'
     )
     assert printed(verdict, store).endswith('\n' + line)
 
@@ -91,3 +91,18 @@ def test_a_run_that_judged_nothing_says_so() -> None:
     assert printed(RunVerdict(run_id='r', suites=()), MemoryStore(), quiet=True) == (
         'RESULT        INCONCLUSIVE   exit 2   run r   no suite was judged\n'
     )
+
+
+def test_many_gates_are_cut_to_those_that_did_not_pass() -> None:
+    """A long table shows what needs a look, says how many gates there are, and is whole with `verbose`."""
+    gates = [gate(f'must_pass {n}', 1.0, '>= 1', 'pass', 1, 1) for n in range(30)]
+    gates[20] = gate('must_pass 20', 0.0, '>= 1', 'fail', 1, 1)
+    suite = SuiteVerdict(suite='s', regime='sampled', verdict=Verdict.BLOCKED, gates=tuple(gates))
+    verdict = RunVerdict(run_id='r', suites=(suite,))
+    assert printed(verdict, MemoryStore()).splitlines()[:4] == [
+        '✗ s   sampled   no case was run',
+        '     gate          arm      value  scored  limit  verdict',
+        '  ✗  must_pass 20  advised  0      1/1     >= 1   fail   ',
+        '     1 of 30 gates are shown, none that passed: -v shows all',
+    ]
+    assert printed(verdict, MemoryStore(), verbose=True).count('must_pass') == 31

@@ -7,7 +7,17 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from advisor_harness.evals.reports.summary import CaseRow, Records, SuiteSummary, Summary, summarise
-from advisor_harness.evals.reports.words import answers, clip, counted, gate_table, one_line, plural, share_met, visible
+from advisor_harness.evals.reports.words import (
+    answers,
+    clip,
+    counted,
+    gate_table,
+    one_line,
+    plural,
+    share_met,
+    visible,
+    worth_showing,
+)
 from advisor_harness.evals.verdict import GateResult, RunVerdict
 
 __all__ = ['LONGEST', 'render']
@@ -81,7 +91,7 @@ def _suite(suite: SuiteSummary) -> str:
 
 
 def _gates(gates: Sequence[GateResult]) -> Iterator[str]:
-    shown = gates if len(gates) <= _MOST_ROWS else [gate for gate in gates if gate.verdict != 'pass'][:_MOST_ROWS]
+    shown = worth_showing(gates, _MOST_ROWS)
     headings, rows = gate_table(shown)
     if rows:
         yield ''

@@ -225,5 +225,4 @@ def _reasons(suite: SuiteVerdict) -> Iterable[str]:
     deciding = _DECIDING[suite.verdict]
     for gate in suite.gates:
         if gate.verdict in deciding and gate.severity == 'block':
-            asked_for = f' (asked for {gate.limit})' if gate.limit else ''
-            yield f'{suite.suite}: {gate.metric} {number(gate.value)}{asked_for}'
+            yield f'{suite.suite}: {gate.metric} {number(gate.value)} (limit {gate.limit})'

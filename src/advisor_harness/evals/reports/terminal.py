@@ -10,13 +10,25 @@ from rich.table import Table
 from rich.text import Text
 
 from advisor_harness.evals.reports.summary import Records, SuiteSummary, Summary, summarise
-from advisor_harness.evals.reports.words import answers, clip, counted, gate_table, plural, share_met, visible
+from advisor_harness.evals.reports.words import (
+    answers,
+    clip,
+    counted,
+    gate_table,
+    plural,
+    share_met,
+    visible,
+    worth_showing,
+)
 from advisor_harness.evals.verdict import Flip, GateResult, Precondition, RunVerdict
 
-__all__ = ['MOST_ROWS', 'Report', 'render']
+__all__ = ['MOST_GATES', 'MOST_ROWS', 'Report', 'render']
 
 MOST_ROWS = 50
 """Most rows of one suite without `verbose`: a suite that fails everywhere is read in `report.md`."""
+
+MOST_GATES = 20
+"""Most gates of one suite without `verbose`."""
 
 _LONGEST_TEXT = 4000
 _LONGEST_REASONS = 300
@@ -99,8 +111,11 @@ def _suite(pen: _Pen, suite: SuiteSummary, *, verbose: bool) -> Iterable[Rendera
     for condition in verdict.preconditions:
         if not condition.ok and condition.detail:
             yield from pen.block(f'{condition.name}: {condition.detail}', indent=4)
-    if verdict.gates:
-        yield _gates(pen, verdict.gates)
+    shown = verdict.gates if verbose else worth_showing(verdict.gates, MOST_GATES)
+    if shown:
+        yield _gates(pen, shown)
+    if len(shown) < len(verdict.gates):
+        yield pen.line(f'     {len(shown)} of {len(verdict.gates)} gates are shown, none that passed: -v shows all')
     yield from _flips(pen, verdict.flips)
     yield from _rows(pen, suite, verbose=verbose)
 

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 _INVISIBLE = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]')
-_GATE_HEADINGS = ('gate', 'arm', 'value', 'scored', 'baseline', 'asked for', 'verdict', 'detail')
+_GATE_HEADINGS = ('gate', 'arm', 'value', 'scored', 'baseline', 'limit', 'verdict', 'detail')
 
 
 def number(value: float | None) -> str:
@@ -103,10 +103,15 @@ def _gate_cells(gate: GateResult) -> tuple[str, ...]:
     )
 
 
+def worth_showing(gates: Sequence[GateResult], most: int) -> Sequence[GateResult]:
+    """All gates, or, where they are more than `most`, the first of those that did not simply pass."""
+    return gates if len(gates) <= most else [gate for gate in gates if gate.verdict != 'pass'][:most]
+
+
 def gate_text(gate: GateResult) -> str:
     """A gate as one sentence, for reports without tables."""
     text = f'{gate.metric} is {number(gate.value)} over {gate.n_scored}/{gate.n_expected} cases'
     text += f' of arm {gate.arm}' if gate.arm else ''
     text += f' (baseline {number(gate.baseline)})' if gate.baseline is not None else ''
-    text += f', asked for {gate.limit}' if gate.limit else ''
+    text += f' ({gate.limit})'
     return f'{text}: {gate.detail}' if gate.detail else text
