@@ -1,0 +1,314 @@
+"""A cassette: recorded interactions of one file, what was played of them, what was missing, and what was added."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import httpx2
+
+from . import yamlfile
+from .errors import CassetteError, CassetteFormatError, MissReason, SecretLeak, UnmatchedRequest, UnusedInteractions
+from .explain import Candidate, nearest
+from .interaction import Interaction, RecordedResponse
+from .matching import Identity, Matching, matcher_for
+from .provenance import checked_provenance, record_command
+from .scrubbing import Credentials
+from .streams import RecordingStream
+from .upstream import Rerouting
+
+__all__ = ['PLACEHOLDER_KEY', 'Cassette', 'Mode']
+
+Mode = Literal['replay', 'record', 'record-missing', 'live']
+
+PLACEHOLDER_KEY = 'placeholder-key-of-a-replay'
+"""The key that `CassetteModels` gives to providers that nobody will ask for one."""
+
+
+class Cassette:
+    """Recorded traffic of one file; made by `use_cassette`, or by `Cassette.open` for a transport of its own."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        mode: Mode,
+        matching: Matching,
+        recorded_with: Mapping[str, str] | None = None,
+        upstream: Mapping[str, str] | None = None,
+        document: dict[str, Any] | None = None,
+    ) -> None:
+        self._path = path
+        self._mode: Mode = mode
+        self._matching = matching
+        self._matcher = matcher_for(matching)
+        self._recorded_with = checked_provenance(recorded_with)
+        self._document = document
+        self._loaded = _interactions(path, document)
+        self._queues = self._index()
+        self._played: dict[int, None] = {}
+        self._sent = 0
+        self._kept: dict[int, Interaction] = {}
+        self._streams: set[RecordingStream] = set()
+        self._answered: list[Interaction] = []
+        self._misses: list[UnmatchedRequest] = []
+        self._credentials = Credentials(ignore=frozenset({PLACEHOLDER_KEY}))
+        self.rerouting = Rerouting(upstream or {})
+        """Where requests go while recording."""
+
+    @classmethod
+    def open(
+        cls,
+        path: str | PathLike[str],
+        *,
+        mode: Mode = 'replay',
+        matching: Matching | None = None,
+        recorded_with: Mapping[str, str] | None = None,
+        upstream: Mapping[str, str] | None = None,
+    ) -> Cassette:
+        """Open a cassette; the file is read in the modes that play it. Arguments as in `use_cassette`.
+
+        Raises:
+            CassetteError: no such file, and the mode is `replay`.
+            CassetteFormatError: the file is not a cassette of HTTP traffic.
+            ValueError: an argument has no meaning.
+        """
+        if mode not in get_args(Mode):
+            raise ValueError(f'mode is {mode!r}; it must be one of {", ".join(map(repr, get_args(Mode)))}.')
+        file = Path(path)
+        return cls(
+            file,
+            mode=mode,
+            matching=matching or Matching(),
+            recorded_with=recorded_with,
+            upstream=upstream,
+            document=_read(file, mode),
+        )
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    @property
+    def mode(self) -> Mode:
+        """`replay`, `record`, `record-missing` or `live`."""
+        return self._mode
+
+    @property
+    def matching(self) -> Matching:
+        """What makes two requests the same."""
+        return self._matching
+
+    @property
+    def interactions(self) -> list[Interaction]:
+        """What the file held when it was opened, then what was recorded since, in sending order."""
+        return [*self._loaded, *self._recorded()]
+
+    @property
+    def played(self) -> int:
+        """How many interactions of the file have answered a request."""
+        return len(self._played)
+
+    @property
+    def unused(self) -> list[Interaction]:
+        """Interactions of the file that have not answered a request, in file order."""
+        return [interaction for index, interaction in enumerate(self._loaded) if index not in self._played]
+
+    @property
+    def misses(self) -> list[UnmatchedRequest]:
+        """Every request without a recorded answer, also where somebody caught the error: the proof of a replay."""
+        return list(self._misses)
+
+    @property
+    def recorded_with(self) -> Mapping[str, str]:
+        """Who answered: `by`, `model`, `tool`, `version`, `date`; empty when the file does not say."""
+        stored: dict[str, Any] = (self._document or {}).get('recorded_with') or {}
+        return {name: str(value) for name, value in stored.items()} if stored else self._provenance()
+
+    @property
+    def latency_s(self) -> float | None:
+        """Seconds that the answers of this session took when they were recorded; `None` unless all of them say so."""
+        seconds = [interaction.latency_s for interaction in self._answered]
+        return sum(s for s in seconds if s is not None) if seconds and None not in seconds else None
+
+    def check(self) -> None:
+        """Prove that the session was answered by the recording, and by all of it.
+
+        Raises:
+            UnmatchedRequest: the first request that had no recorded answer.
+            UnusedInteractions: answers of the file are left over.
+        """
+        if self._misses:
+            raise self._misses[0]
+        if unused := self.unused:
+            lines = [f'{self._loaded.index(i) + 1}: {i.request.method} {i.request.url}' for i in unused]
+            raise UnusedInteractions(self._path, lines, len(self._loaded))
+
+    def save(self) -> None:
+        """Write what was recorded, in sending order; does nothing in `replay` and `live`, or when nothing was added.
+
+        Streams that are still open are kept as far as they have come.
+
+        Raises:
+            SecretLeak: a credential of this session stands in what would be written. The file is left as it was.
+        """
+        if self._mode in ('replay', 'live'):
+            return
+        for stream in list(self._streams):
+            stream.cut()
+        if self._document is not None and not self._kept:
+            return
+        document = self._new_document()
+        text = yamlfile.dump(document)
+        findings = [*self._credentials.find(document), *self._credentials.find(text, 'the text of the file')]
+        if findings:
+            raise SecretLeak(self._path, list(dict.fromkeys(findings)))
+        yamlfile.write(self._path, text)
+
+    # What the transport needs.
+
+    def take(self, request: httpx2.Request) -> tuple[Interaction, bool] | None:
+        """Play the next answer to a request that was read, and say whether the file holds another one to it.
+
+        Awaits nothing, so concurrent tasks can never get the same answer.
+        """
+        queue = self._queues.get(self._matcher.digest(*_facts(request))) if self._queues else None
+        if not queue:
+            return None
+        index = queue.popleft()
+        self._played[index] = None
+        self._answered.append(self._loaded[index])
+        return self._loaded[index], bool(queue)
+
+    def miss(self, request: httpx2.Request, *, reason: MissReason | None = None) -> UnmatchedRequest:
+        """Note that nothing answers a request, and return the error that explains it."""
+        sent = self._matcher.identify(*_facts(request))
+        candidates = self._candidates()
+        same = [c for c in candidates if c.identity.digest == sent.digest]
+        why = reason or ('exhausted' if same else 'different' if candidates else 'empty')
+        closest = nearest(sent, candidates) if why == 'different' else None
+        detail = {
+            'different': lambda: '' if closest is None else closest.describe(),
+            'exhausted': lambda: f'recorded {len(same)}×, already played {len(same)}×',
+            'empty': lambda: 'the cassette is empty',
+            'truncated': lambda: 'its recorded stream was closed at this point; how it went on is not known',
+        }[why]()
+        first = closest.path if closest else None
+        error = UnmatchedRequest(
+            self._explanation(sent, why, detail), method=sent.method, url=sent.url, reason=why, path=first
+        )
+        self._misses.append(error)
+        return error
+
+    def begin(self, request: httpx2.Request) -> int:
+        """Reserve the place of a request that is about to be sent, and remember its credentials."""
+        method_url_type_body = _facts(request)
+        self._credentials.note(request.headers, *method_url_type_body[1:])
+        self._sent += 1
+        return self._sent
+
+    def keep(self, place: int, request: httpx2.Request, response: RecordedResponse, latency_s: float) -> None:
+        """Record the answer to a request at its reserved place."""
+        recorded = {'latency_s': round(latency_s, 4), **self._other_source()}
+        interaction = Interaction.record(request, response, self._matcher.scrubber, recorded)
+        self._kept[place] = interaction
+        self._answered.append(interaction)
+
+    def watch(self, stream: RecordingStream) -> None:
+        """Keep what has passed through a stream, should the session end before it does."""
+        self._streams.add(stream)
+
+    def unwatch(self, stream: RecordingStream) -> None:
+        """A watched stream has reported."""
+        self._streams.discard(stream)
+
+    def has_recorded(self) -> bool:
+        """Whether anything was recorded in this session, streams that are still open included."""
+        return bool(self._kept or self._streams)
+
+    def _index(self) -> dict[bytes, deque[int]]:
+        queues: dict[bytes, deque[int]] = {}
+        for index, interaction in enumerate(self._loaded):
+            queues.setdefault(self._matcher.digest(*_recorded_facts(interaction)), deque()).append(index)
+        return queues
+
+    def _candidates(self) -> list[Candidate]:
+        return [
+            Candidate(index + 1, self._matcher.identify(*_recorded_facts(interaction)), index in self._played)
+            for index, interaction in enumerate(self._loaded)
+        ]
+
+    def _explanation(self, sent: Identity, why: MissReason, detail: str) -> str:
+        what = 'the answer ends early' if why == 'truncated' else 'no recorded answer'
+        counts = f'{len(self._loaded)} recorded, {len(self._loaded) - self.played} not played yet'
+        label = 'nearest' if why == 'different' else 'because'
+        indented = detail.replace('\n', '\n  ' + ' ' * 11)
+        return (
+            f'{what} for {sent.method} {sent.url}\n'
+            f'  cassette   {self._path}: {counts}\n'
+            f'  {label}    {indented}\n'
+            f'  re-record  {record_command(self._path)}'
+        )
+
+    def _recorded(self) -> list[Interaction]:
+        return [self._kept[place] for place in sorted(self._kept)]
+
+    def _new_document(self) -> dict[str, Any]:
+        new = [dict(interaction.mapping) for interaction in self._recorded()]
+        if self._document is None:
+            return {'recorded_with': self._provenance(), 'interactions': new, 'version': 1}
+        return {**self._document, 'interactions': [*(self._document['interactions'] or []), *new]}
+
+    def _provenance(self) -> dict[str, str]:
+        if self._mode in ('replay', 'live') or self._document is not None:
+            return {}
+        ours = {'tool': 'advisor-harness', 'version': version('advisor-harness')}
+        today = datetime.now(UTC).date().isoformat()
+        return {
+            **{k: v for k, v in ours.items() if 'tool' not in self._recorded_with},
+            **self._recorded_with,
+            'date': today,
+        }
+
+    def _other_source(self) -> dict[str, str]:
+        # The file's block speaks for the whole file, so an addition from elsewhere says so itself.
+        if self._document is None:
+            return {}
+        stored = self.recorded_with
+        return {k: v for k, v in self._recorded_with.items() if k in ('by', 'model') and stored.get(k) != v}
+
+
+def _read(path: Path, mode: Mode) -> dict[str, Any] | None:
+    if mode in ('record', 'live'):
+        return None
+    try:
+        return yamlfile.read(path)
+    except FileNotFoundError:
+        if mode == 'record-missing':
+            return None
+        raise CassetteError(f'no cassette file {path}. Record it: {record_command(path)}') from None
+
+
+def _interactions(path: Path, document: dict[str, Any] | None) -> list[Interaction]:
+    interactions: list[Interaction] = []
+    for number, mapping in enumerate((document or {}).get('interactions') or [], start=1):
+        try:
+            interactions.append(Interaction.from_mapping(mapping))
+        except ValueError as e:
+            raise CassetteFormatError(path, f'interaction {number}: {e}') from e
+    return interactions
+
+
+def _facts(request: httpx2.Request) -> tuple[str, str, str, bytes]:
+    return request.method, str(request.url), request.headers.get('content-type', ''), request.content
+
+
+def _recorded_facts(interaction: Interaction) -> tuple[str, str, str, bytes]:
+    request = interaction.request
+    return request.method, request.url, request.content_type, request.body

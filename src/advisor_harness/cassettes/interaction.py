@@ -1,0 +1,238 @@
+"""One recorded request with its answer, as a typed view of the mapping that stands in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import httpx2
+
+from .bodies import encode_json, is_json, parse_json, request_body, response_body, scrub_body
+from .codings import decode
+from .scrubbing import Scrubber
+from .yamlfile import survives
+
+__all__ = ['Interaction', 'RecordedRequest', 'RecordedResponse']
+
+Headers = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class RecordedRequest:
+    """What was sent, without secrets."""
+
+    method: str
+    url: str
+    headers: Headers
+    """Values by lower-case name; only what the allow-list lets into a file."""
+    body: bytes
+
+    @property
+    def content_type(self) -> str:
+        """The content type, `''` when none was recorded."""
+        return ', '.join(self.headers.get('content-type', ()))
+
+
+@dataclass(frozen=True)
+class RecordedResponse:
+    """What came back."""
+
+    status: int
+    """HTTP status; 0 when the connection failed before one arrived."""
+    reason: str
+    headers: Headers
+    body: bytes
+    """The decoded body: content encodings are undone."""
+    truncated: bool = False
+    """Whether the stream was closed before its end: how it goes on is not known."""
+    network_error: str | None = None
+    """Name of the `httpx2` exception that ended the exchange, such as `ReadTimeout`; `None` when none did."""
+
+    @property
+    def content_type(self) -> str:
+        """The content type, `''` when none was recorded."""
+        return ', '.join(self.headers.get('content-type', ()))
+
+
+@dataclass(frozen=True, eq=False)
+class Interaction:
+    """One recorded request with its answer."""
+
+    mapping: Mapping[str, Any]
+    """The interaction as it stands in the file; unknown keys are kept."""
+    request: RecordedRequest
+    response: RecordedResponse
+    latency_s: float | None = None
+    """Seconds from sending the request to the end of the answer when it was recorded; `None` when unknown."""
+
+    @classmethod
+    def from_mapping(cls, mapping: Any) -> Interaction:
+        """Read one element of a cassette's `interactions`.
+
+        Raises:
+            ValueError: it is not an HTTP exchange; the text says what is wrong.
+        """
+        parts = _mapping(mapping, 'the interaction')
+        request, response = _mapping(parts.get('request'), 'request'), _mapping(parts.get('response'), 'response')
+        return cls(
+            mapping=parts,
+            request=RecordedRequest(
+                method=_text(request.get('method'), 'request.method').upper(),
+                url=_text(request.get('uri'), 'request.uri'),
+                headers=_headers(request.get('headers'), 'request.headers'),
+                body=_in('request', request_body, request),
+            ),
+            response=_response(response),
+            latency_s=_latency(parts.get('recorded')),
+        )
+
+    @classmethod
+    def record(
+        cls,
+        request: httpx2.Request,
+        response: RecordedResponse,
+        scrubber: Scrubber,
+        recorded: Mapping[str, Any],
+    ) -> Interaction:
+        """Turn live traffic into an interaction without secrets, whose mapping a file holds exactly."""
+        mapping: dict[str, Any] = {
+            'recorded': dict(recorded),
+            'request': _request_mapping(request, scrubber),
+            'response': _response_mapping(response, scrubber),
+        }
+        return cls.from_mapping(mapping)
+
+
+def _request_mapping(request: httpx2.Request, scrubber: Scrubber) -> dict[str, Any]:
+    headers = scrubber.headers(request.headers.multi_items())
+    method, uri = {'method': request.method}, {'uri': scrubber.url(str(request.url))}
+    content_type = request.headers.get('content-type', '')
+    if (value := _json_or_none(request.content, content_type, scrubber)) is not None:
+        _set_length(headers, encode_json(value))
+        mapping = {'headers': headers, **method, 'parsed_body': value, **uri}
+        if survives(mapping):
+            return mapping
+    body = scrub_body(request.content, content_type, scrubber)
+    _set_length(headers, body)
+    return {'body': _text_or_bytes(body), 'headers': headers, **method, **uri}
+
+
+def _response_mapping(response: RecordedResponse, scrubber: Scrubber) -> dict[str, Any]:
+    headers = scrubber.headers((name, value) for name, values in response.headers.items() for value in values)
+    end: dict[str, Any] = {'truncated': True} if response.truncated else {}
+    error = {'network_error': response.network_error} if response.network_error else {}
+    status = {'status': {'code': response.status, 'message': response.reason}}
+    if (value := _json_or_none(response.body, response.content_type, scrubber)) is not None:
+        _set_length(headers, encode_json(value))
+        mapping = {'headers': headers, **error, 'parsed_body': value, **status, **end}
+        if survives(mapping):
+            return mapping
+    body = scrub_body(response.body, response.content_type, scrubber)
+    _set_length(headers, body)
+    return {'body': {'string': _text_or_bytes(body)}, 'headers': headers, **error, **status, **end}
+
+
+def _json_or_none(body: bytes, content_type: str, scrubber: Scrubber) -> Any:
+    # `null` would read as "no body", so it stays text.
+    if not is_json(content_type):
+        return None
+    try:
+        return scrubber.json(parse_json(body))
+    except ValueError:
+        return None
+
+
+def _text_or_bytes(body: bytes) -> str | bytes:
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return body
+    return text if survives({'body': text}) else body
+
+
+def _set_length(headers: Headers, body: bytes) -> None:
+    if 'content-length' in headers:
+        headers['content-length'] = [str(len(body))]
+
+
+def _response(mapping: Mapping[str, Any]) -> RecordedResponse:
+    status = _mapping(mapping.get('status', {}), 'response.status')
+    headers = _headers(mapping.get('headers'), 'response.headers')
+    error = mapping.get('network_error')
+    code = status.get('code', 0 if error else None)
+    if not isinstance(code, int):
+        raise ValueError(f'response.status.code is {code!r}; it must be a number')
+    if error is not None and not _is_network_error(error):
+        raise ValueError(f'response.network_error is {error!r}; it must name a transport error of httpx2')
+    body = _in('response', response_body, mapping)
+    if 'content-encoding' in headers and _is_plain(mapping):
+        del headers['content-encoding']
+    elif 'content-encoding' in headers:
+        body, plain = decode(headers, body)
+        headers = {name: values for name, values in headers.items() if not (plain and name == 'content-encoding')}
+    return RecordedResponse(
+        status=code,
+        reason=str(status.get('message') or ''),
+        headers=headers,
+        body=body,
+        truncated=mapping.get('truncated') is True,
+        network_error=error,
+    )
+
+
+def _is_plain(response: Mapping[str, Any]) -> bool:
+    # Whoever wrote text or JSON has decoded it, whatever the header still says.
+    body = response.get('body')
+    stored = cast('dict[str, Any]', body).get('string') if isinstance(body, dict) else body
+    return not isinstance(stored, bytes)
+
+
+def _is_network_error(name: object) -> bool:
+    error = getattr(httpx2, name, None) if isinstance(name, str) else None
+    return isinstance(error, type) and issubclass(error, httpx2.RequestError)
+
+
+def _headers(headers: Any, where: str) -> Headers:
+    named = _mapping(headers if headers is not None else {}, where)
+    return {
+        str(name).lower(): [_value(v, f'{where}.{name}') for v in _listed(values)] for name, values in named.items()
+    }
+
+
+def _listed(values: Any) -> list[Any]:
+    return cast('list[Any]', values) if isinstance(values, list) else [values]
+
+
+def _value(value: Any, where: str) -> str:
+    if isinstance(value, bytes):
+        return value.decode('latin-1')
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError(f'{where} is {value!r}; a header value must be text')
+
+
+def _mapping(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f'{where} is {"missing" if value is None else type(value).__name__}; it must be a mapping')
+    return cast('dict[str, Any]', value)
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f'{where} is {value!r}; it must be text')
+    return value
+
+
+def _latency(recorded: Any) -> float | None:
+    if not isinstance(recorded, dict):
+        return None
+    latency = cast('dict[str, Any]', recorded).get('latency_s')
+    return float(latency) if isinstance(latency, int | float) and not isinstance(latency, bool) else None
+
+
+def _in(side: str, read: Any, mapping: Mapping[str, Any]) -> bytes:
+    try:
+        return read(mapping)
+    except ValueError as e:
+        raise ValueError(f'{side}.{e}') from e
