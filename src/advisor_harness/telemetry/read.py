@@ -1,9 +1,9 @@
 """Facts from spans: what `emit` wrote, typed again, for scorers and reports.
 
-Every function takes a pydantic-evals `SpanTree`, or an iterable of the SDK's `ReadableSpan` (or of mappings in the
-layout of `ReadableSpan.to_json`), and returns its facts in the order in which the spans started. Spans of other
-advisors that keep to the vocabulary are read alike. A span that lacks a required attribute, or has one of the wrong
-type, raises `ValueError`: a scorer must not take it for an absent consultation.
+Every function takes a pydantic-evals `SpanTree`, or an iterable of the SDK's `ReadableSpan`, and returns its facts in
+the order in which the spans started. Spans of other advisors that keep to the vocabulary are read alike. A span that
+lacks a required attribute, or has one of the wrong type, raises `ValueError`: a scorer must not take it for an absent
+consultation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One view of a span, whatever holds it: the SDK's memory, a pydantic-evals tree, or JSON in a file."""
+"""One view of a span, whether the OpenTelemetry SDK holds it or a pydantic-evals tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
     from pydantic_evals.otel import SpanNode, SpanTree
 
-    SpanSource: TypeAlias = 'SpanTree | Iterable[ReadableSpan | SpanNode | Mapping[str, Any] | SpanView]'
+    SpanSource: TypeAlias = 'SpanTree | Iterable[ReadableSpan | SpanNode | SpanView]'
     """A `SpanTree`, or spans of any mixture of these kinds."""
 
 __all__ = ['SpanView', 'finished', 'view']
@@ -46,15 +46,14 @@ def finished(spans: SpanSource) -> list[SpanView]:
     """The spans in the order of their starts, without Logfire's announcements of spans that have not ended.
 
     Args:
-        spans: A pydantic-evals `SpanTree`, or an iterable of the SDK's `ReadableSpan`, of tree nodes, or of mappings in
-            the layout of `ReadableSpan.to_json`.
+        spans: A pydantic-evals `SpanTree`, or an iterable of the SDK's `ReadableSpan` or of tree nodes.
     """
     views = [view(span) for span in spans]
     ended = [span for span in views if span.attributes.get('logfire.span_type') != 'pending_span']
     return sorted(ended, key=lambda span: span.start_ns)
 
 
-def view(span: ReadableSpan | SpanNode | Mapping[str, Any] | SpanView) -> SpanView:
+def view(span: ReadableSpan | SpanNode | SpanView) -> SpanView:
     """The view of one span.
 
     Raises:
@@ -63,16 +62,11 @@ def view(span: ReadableSpan | SpanNode | Mapping[str, Any] | SpanView) -> SpanVi
     """
     if isinstance(span, SpanView):
         return span
-    if isinstance(span, Mapping):
-        return _of_json(span)
     if hasattr(span, 'start_timestamp'):  # told apart without importing the SDK or pydantic-evals
         return _of_node(cast('SpanNode', span))
     if hasattr(span, 'start_time'):
         return _of_sdk(cast('ReadableSpan', span))
-    raise TypeError(
-        f'{type(span).__name__!r} is no span. '
-        'Give a `ReadableSpan`, a `SpanNode` or a mapping in the layout of `ReadableSpan.to_json`.'
-    )
+    raise TypeError(f'{type(span).__name__!r} is no span. Give a `ReadableSpan` of the SDK or a `SpanNode`.')
 
 
 def _of_sdk(span: ReadableSpan) -> SpanView:
@@ -104,25 +98,6 @@ def _of_node(node: SpanNode) -> SpanView:
         end_ns=_nanoseconds(node.end_timestamp),
         attributes=_attributes(node.attributes),
         status=node.status,
-    )
-
-
-def _of_json(data: Mapping[str, Any]) -> SpanView:
-    if data['end_time'] is None:
-        raise ValueError(f'span {data["name"]!r} has not ended. Read spans after their run is over.')
-    parent = data['parent_id']
-    return SpanView(
-        name=data['name'],
-        trace_id=int(data['context']['trace_id'], 16),
-        span_id=int(data['context']['span_id'], 16),
-        parent_id=int(parent, 16) if parent else None,
-        start_ns=_nanoseconds(datetime.fromisoformat(data['start_time'])),
-        end_ns=_nanoseconds(datetime.fromisoformat(data['end_time'])),
-        attributes=_attributes(data['attributes']),
-        status=data['status']['status_code'].lower(),
-        description=data['status'].get('description'),
-        kind=data['kind'].removeprefix('SpanKind.').lower(),
-        events=len(data['events']),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from advisor_harness.telemetry import conventions as names
 from advisor_harness.telemetry.spans import view
@@ -61,7 +61,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-def problems(span: ReadableSpan | SpanNode | Mapping[str, Any] | SpanView) -> list[str]:
+def problems(span: ReadableSpan | SpanNode | SpanView) -> list[str]:
     """What is wrong with a span, a sentence for each; empty for a span that keeps to the vocabulary or is not ours.
 
     Args:
