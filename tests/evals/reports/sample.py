@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from advisor_harness.evals.meta import RunMeta, SuiteMeta
-from advisor_harness.evals.records import CaseError, CaseKey, CaseRecord, CassetteUse, Score
+from advisor_harness.evals.records import CaseError, CaseRecord, CassetteUse, Score
+from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import GateResult, Precondition, RunVerdict, SuiteVerdict, Verdict
 
 MISS = """no recorded answer for POST https://api.example.com/v1/messages
@@ -15,25 +14,16 @@ MISS = """no recorded answer for POST https://api.example.com/v1/messages
   re-record  advisor-harness record failures --case lost"""
 
 
-@dataclass
-class MemoryStore:
-    """The records of a run, in memory."""
+RUN_ID = '20270101-120000'
 
-    folder: Path = Path('runs/20270101-120000')
-    kept: dict[CaseKey, CaseRecord] = field(default_factory=dict)
-    suites: tuple[SuiteMeta, ...] = ()
-    """What the run owes beyond what is there."""
 
-    @property
-    def meta(self) -> RunMeta:
-        return RunMeta(id='20270101-120000', started='2027-01-01T12:00:00Z', mode='replay', suites=self.suites)
-
-    def records(self) -> Mapping[CaseKey, CaseRecord]:
-        return self.kept
-
-    def add(self, *records: CaseRecord) -> MemoryStore:
-        self.kept.update({record.key: record for record in records})
-        return self
+def stored(folder: Path, *records: CaseRecord, owed: tuple[SuiteMeta, ...] = ()) -> RunStore:
+    """A run in `folder` that left `records` and owes `owed`."""
+    meta = RunMeta(id=RUN_ID, started='2027-01-01T12:00:00Z', mode='replay', suites=owed)
+    store = RunStore.create(folder, meta)
+    for each in records:
+        store.append(each)
+    return store
 
 
 def record(suite: str, case: str, **facts: object) -> CaseRecord:
@@ -65,65 +55,66 @@ def gate(
     return GateResult(metric=metric, value=value, limit=limit, verdict=verdict, **given)  # pyright: ignore[reportArgumentType] - any field
 
 
-def passing() -> tuple[RunVerdict, MemoryStore]:
+PASSING = SuiteVerdict(
+    suite='advice',
+    regime='replay',
+    verdict=Verdict.PASS,
+    preconditions=(condition('cassettes', 2, 2), condition('traces', 2, 2), condition('scored', 2, 2)),
+    gates=(
+        gate('right', 1.0, '>= 0.9', 'pass', 2, 2),
+        gate('bounds', 0.5, 'shown only', 'info', 2, 2, severity='info'),
+    ),
+)
+PASSING_RECORDS = (
+    record('advice', 'capital', cassette=used('advice', 'capital', 'local model')),
+    record('advice', 'river', cassette=used('advice', 'river', 'provider')),
+)
+BLOCKED = SuiteVerdict(
+    suite='choice',
+    regime='sampled',
+    verdict=Verdict.BLOCKED,
+    preconditions=(condition('traces', 3, 3), condition('scored', 3, 3)),
+    gates=(
+        gate('right', 0.0, '>= 0.9', 'fail', 2, 2, detail='crash, wrong'),
+        gate('tone', 0.99996, '>= 0.5', 'warn', 1, 2, severity='warn'),
+    ),
+)
+BLOCKED_RECORDS = (
+    record('choice', 'plain', arm='solo'),
+    record('choice', 'wrong', state='failed', scores={'right': Score(False, "'escalate' is not 'refund'")}),
+    record('choice', 'crash', state='error', scores={}, error=CaseError('TimeoutError', 'no answer in 5 s', 'task')),
+)
+INCONCLUSIVE = SuiteVerdict(
+    suite='failures',
+    regime='replay',
+    verdict=Verdict.INCONCLUSIVE,
+    preconditions=(
+        condition('cassettes', 2, 3, f'lost: {MISS}'),
+        condition('traces', 2, 3, 'blind: no spans'),
+        condition('scored', 3, 3),
+    ),
+    gates=(gate('length', None, '>= 10', 'missing', 0, 3),),
+)
+INCONCLUSIVE_RECORDS = (
+    record('failures', 'kept', cassette=used('failures', 'kept')),
+    record(
+        'failures',
+        'lost',
+        state='error',
+        scores={},
+        error=CaseError('UnmatchedRequest', MISS, 'cassette'),
+        cassette=used('failures', 'lost', hits=1, misses=1, unused=1),
+    ),
+    record('failures', 'blind', trace_complete=False, cassette=used('failures', 'blind', 'unknown')),
+)
+
+
+def passing(folder: Path) -> tuple[RunVerdict, RunStore]:
     """One suite, two cases, nothing to look at."""
-    store = MemoryStore().add(
-        record('advice', 'capital', cassette=used('advice', 'capital', 'local model')),
-        record('advice', 'river', cassette=used('advice', 'river', 'provider')),
-    )
-    suite = SuiteVerdict(
-        suite='advice',
-        regime='replay',
-        verdict=Verdict.PASS,
-        preconditions=(condition('cassettes', 2, 2), condition('traces', 2, 2), condition('scored', 2, 2)),
-        gates=(
-            gate('right', 1.0, '>= 0.9', 'pass', 2, 2),
-            gate('bounds', 0.5, 'shown only', 'info', 2, 2, severity='info'),
-        ),
-    )
-    return RunVerdict(run_id='20270101-120000', suites=(suite,)), store
+    return RunVerdict(run_id=RUN_ID, suites=(PASSING,)), stored(folder, *PASSING_RECORDS)
 
 
-def mixed() -> tuple[RunVerdict, MemoryStore]:
+def mixed(folder: Path) -> tuple[RunVerdict, RunStore]:
     """A suite that passes, one that a gate blocks and one that is inconclusive."""
-    verdict, store = passing()
-    store.add(
-        record('choice', 'plain', arm='solo'),
-        record('choice', 'wrong', state='failed', scores={'right': Score(False, "'escalate' is not 'refund'")}),
-        record(
-            'choice', 'crash', state='error', scores={}, error=CaseError('TimeoutError', 'no answer in 5 s', 'task')
-        ),
-        record('failures', 'kept', cassette=used('failures', 'kept')),
-        record(
-            'failures',
-            'lost',
-            state='error',
-            scores={},
-            error=CaseError('UnmatchedRequest', MISS, 'cassette'),
-            cassette=used('failures', 'lost', hits=1, misses=1, unused=1),
-        ),
-        record('failures', 'blind', trace_complete=False, cassette=used('failures', 'blind', 'unknown')),
-    )
-    blocked = SuiteVerdict(
-        suite='choice',
-        regime='sampled',
-        verdict=Verdict.BLOCKED,
-        preconditions=(condition('traces', 3, 3), condition('scored', 3, 3)),
-        gates=(
-            gate('right', 0.0, '>= 0.9', 'fail', 2, 2, detail='crash, wrong'),
-            gate('tone', 0.99996, '>= 0.5', 'warn', 1, 2, severity='warn'),
-        ),
-    )
-    inconclusive = SuiteVerdict(
-        suite='failures',
-        regime='replay',
-        verdict=Verdict.INCONCLUSIVE,
-        preconditions=(
-            condition('cassettes', 2, 3, f'lost: {MISS}'),
-            condition('traces', 2, 3, 'blind: no spans'),
-            condition('scored', 3, 3),
-        ),
-        gates=(gate('length', None, '>= 10', 'missing', 0, 3),),
-    )
-    suites = (*verdict.suites, blocked, inconclusive)
-    return RunVerdict(run_id=verdict.run_id, suites=suites), store
+    verdict = RunVerdict(run_id=RUN_ID, suites=(PASSING, BLOCKED, INCONCLUSIVE))
+    return verdict, stored(folder, *PASSING_RECORDS, *BLOCKED_RECORDS, *INCONCLUSIVE_RECORDS)

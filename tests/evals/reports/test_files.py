@@ -4,21 +4,26 @@ import json
 from pathlib import Path
 
 from advisor_harness.evals.reports import junit, markdown, write_all
-from tests.evals.reports.sample import mixed, passing
+from advisor_harness.evals.verdict import RunVerdict
+from tests.evals.reports.sample import RUN_ID, mixed
 
 
 def test_the_reports_stand_in_the_run_and_where_the_newest_are(tmp_path: Path) -> None:
-    """Both folders get the same three files and nothing else, and a second run replaces the first one's."""
-    verdict, store = passing()
-    store.folder, newest = tmp_path / 'runs' / 'r', tmp_path / 'reports'
+    """Both folders get the same three files and no others, and what was there before is replaced."""
+    verdict, store = mixed(tmp_path / 'runs')
+    newest = tmp_path / 'reports'
+    write_all(store, RunVerdict(run_id=RUN_ID, suites=()), newest)
     write_all(store, verdict, newest)
-    verdict, more = mixed()
-    store.kept = more.kept
-    write_all(store, verdict, newest)
-    for folder in (store.folder, newest):
-        texts = {path.name: path.read_text(encoding='utf-8') for path in folder.iterdir()}
-        assert texts == {
-            'verdict.json': json.dumps(verdict.to_json(), indent=2) + '\n',
-            'report.md': markdown.render(verdict, store),
-            'junit.xml': junit.render(verdict, store),
-        }
+    files = {
+        'verdict.json': json.dumps(verdict.to_json(), indent=2) + '\n',
+        'report.md': markdown.render(verdict, store),
+        'junit.xml': junit.render(verdict, store),
+    }
+    assert _texts(newest) == files
+    of_the_run = _texts(store.folder)
+    assert {name: of_the_run.pop(name) for name in files} == files
+    assert sorted(of_the_run) == ['cases.jsonl', 'run.json']
+
+
+def _texts(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text(encoding='utf-8') for path in folder.iterdir()}

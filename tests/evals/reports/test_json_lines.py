@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +10,9 @@ from advisor_harness.evals.reports import json_lines
 from tests.evals.reports.sample import mixed
 
 
-def test_the_verdict_is_one_line_of_what_verdict_json_holds() -> None:
+def test_the_verdict_is_one_line_of_what_verdict_json_holds(tmp_path: Path) -> None:
     """The last line of `--json` is the whole verdict."""
-    verdict, _ = mixed()
+    verdict, _ = mixed(tmp_path)
     text = json_lines.render(verdict)
     assert '\n' not in text
     assert json.loads(text) == json.loads(json.dumps(verdict.to_json()))

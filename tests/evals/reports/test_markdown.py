@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 from syrupy.assertion import SnapshotAssertion
 
 from advisor_harness.evals.records import CaseError, Score
 from advisor_harness.evals.reports import markdown
 from advisor_harness.evals.verdict import RunVerdict, SuiteVerdict, Verdict
-from tests.evals.reports.sample import MemoryStore, gate, mixed, record
+from tests.evals.reports.sample import gate, mixed, record, stored
 
 
 def one_suite(**facts: object) -> RunVerdict:
@@ -13,15 +15,15 @@ def one_suite(**facts: object) -> RunVerdict:
     return RunVerdict(run_id='r', suites=(SuiteVerdict(**suite),))  # pyright: ignore[reportArgumentType] - any field
 
 
-def test_a_run_with_every_verdict(snapshot: SnapshotAssertion) -> None:
+def test_a_run_with_every_verdict(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     """The verdict stands first, then every suite's gates, then the cases to look at."""
-    assert markdown.render(*mixed()) == snapshot
+    assert markdown.render(*mixed(tmp_path)) == snapshot
 
 
-def test_a_report_that_is_too_long_ends_between_two_blocks() -> None:
+def test_a_report_that_is_too_long_ends_between_two_blocks(tmp_path: Path) -> None:
     """A comment never exceeds GitHub's limit, says how many rows there are, and leaves no block open."""
     error = CaseError('ValueError', 'x' * 500, 'task')
-    store = MemoryStore().add(*(record('s', f'case {n}', state='error', error=error) for n in range(1000)))
+    store = stored(tmp_path, *(record('s', f'case {n}', state='error', error=error) for n in range(1000)))
     text = markdown.render(one_suite(), store)
     shown = text.count('<details>')
     assert len(text) <= markdown.LONGEST
@@ -33,10 +35,10 @@ def test_a_report_that_is_too_long_ends_between_two_blocks() -> None:
     )
 
 
-def test_text_of_a_model_cannot_break_out() -> None:
+def test_text_of_a_model_cannot_break_out(tmp_path: Path) -> None:
     """Fences are longer than those inside, tags and table marks are shown as they are."""
     reason = '```\n</details><b>|\x1b[0m'
-    store = MemoryStore().add(record('s', '<a|b>', state='failed', scores={'right': Score(False, reason)}))
+    store = stored(tmp_path, record('s', '<a|b>', state='failed', scores={'right': Score(False, reason)}))
     text = markdown.render(one_suite(gates=(gate('<a|b>', 0.0, '>= 1', 'fail', 1, 1),)), store)
     assert '| &lt;a\\|b&gt; | advised | 0 | 1/1 | &gt;= 1 | fail |\n' in text
     assert (
@@ -45,11 +47,11 @@ def test_text_of_a_model_cannot_break_out() -> None:
     ) in text
 
 
-def test_many_gates_are_cut_to_those_that_did_not_pass() -> None:
+def test_many_gates_are_cut_to_those_that_did_not_pass(tmp_path: Path) -> None:
     """A long table shows what needs a look, and says how many gates there are."""
     gates = [gate(f'must_pass {n}', 1.0, '>= 1', 'pass', 1, 1) for n in range(80)]
     gates[70] = gate('must_pass 70', 0.0, '>= 1', 'fail', 1, 1)
-    text = markdown.render(one_suite(gates=tuple(gates)), MemoryStore())
+    text = markdown.render(one_suite(gates=tuple(gates)), stored(tmp_path))
     assert [line for line in text.splitlines() if line.startswith('| must')] == [
         '| must\\_pass 70 | advised | 0 | 1/1 | &gt;= 1 | fail |'
     ]

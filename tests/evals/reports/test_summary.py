@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 from advisor_harness.evals.meta import SuiteMeta
 from advisor_harness.evals.records import Score
 from advisor_harness.evals.reports.summary import NOT_RUN, summarise
 from advisor_harness.evals.verdict import GateResult, RunVerdict, SuiteVerdict, Verdict
-from tests.evals.reports.sample import MemoryStore, gate, record, used
+from tests.evals.reports.sample import gate, record, stored, used
 
 
 def one_suite(*gates: GateResult, verdict: Verdict = Verdict.PASS) -> RunVerdict:
@@ -12,11 +14,12 @@ def one_suite(*gates: GateResult, verdict: Verdict = Verdict.PASS) -> RunVerdict
     return RunVerdict(run_id='r', suites=(suite,))
 
 
-def test_a_case_without_record_is_a_row_that_needs_a_look() -> None:
+def test_a_case_without_record_is_a_row_that_needs_a_look(tmp_path: Path) -> None:
     """A run that was cut off shows what it owes, not only what it did."""
     owed = SuiteMeta(name='s', regime='sampled', arms=('solo',), repeat=2, cases={'a': (), 'b': ()})
-    store = MemoryStore(suites=(owed,)).add(record('s', 'a', arm='solo'), record('s', 'a', arm='solo', repeat=2))
-    store.add(record('s', 'b', arm='solo', repeat=2, state='failed', scores={'right': Score(False, 'no')}))
+    records = [record('s', 'a', arm='solo'), record('s', 'a', arm='solo', repeat=2)]
+    records.append(record('s', 'b', arm='solo', repeat=2, state='failed', scores={'right': Score(False, 'no')}))
+    store = stored(tmp_path, *records, owed=(owed,))
     (suite,) = summarise(one_suite(), store).suites
     assert [(row.label, row.state, row.why) for row in suite.rows] == [
         ('a [solo]', 'ok', ()),
@@ -24,11 +27,11 @@ def test_a_case_without_record_is_a_row_that_needs_a_look() -> None:
     ]
 
 
-def test_every_fault_of_a_case_is_told() -> None:
+def test_every_fault_of_a_case_is_told(tmp_path: Path) -> None:
     """A recording that was not used up, a missing trace and a score without value are faults even where no error is."""
     cassette = used('s', 'a', hits=1, unused=2, misses=1)
     scores = {'right': Score(True), 'lift': Score(None, 'no advice'), 'bounds': Score(False), 'length': Score(3)}
-    store = MemoryStore().add(record('s', 'a', state='failed', scores=scores, cassette=cassette, trace_complete=False))
+    store = stored(tmp_path, record('s', 'a', state='failed', scores=scores, cassette=cassette, trace_complete=False))
     (row,) = summarise(one_suite(), store).rows
     assert row.why == (
         'lift: nothing to measure, no advice',
@@ -39,10 +42,11 @@ def test_every_fault_of_a_case_is_told() -> None:
     )
 
 
-def test_recordings_are_counted_by_file_and_kind() -> None:
+def test_recordings_are_counted_by_file_and_kind(tmp_path: Path) -> None:
     """A recording that two cases share counts once; all four kinds are named, and others after them."""
     shared = used('s', 'shared', 'emulator')
-    store = MemoryStore().add(
+    store = stored(
+        tmp_path,
         record('s', 'a', cassette=shared),
         record('s', 'b', cassette=shared),
         record('s', 'c', cassette=used('s', 'c', 'proxy')),
@@ -55,7 +59,7 @@ def test_recordings_are_counted_by_file_and_kind() -> None:
     )
 
 
-def test_the_reasons_are_those_of_the_verdict() -> None:
+def test_the_reasons_are_those_of_the_verdict(tmp_path: Path) -> None:
     """A blocked suite names what blocks it, an inconclusive one what was not measured, and a pass needs no reason."""
     gates = (
         gate('right', 0.5, '>= 0.9', 'fail', 2, 2),
@@ -63,7 +67,8 @@ def test_the_reasons_are_those_of_the_verdict() -> None:
         gate('pace', None, '<= 3', 'missing', 0, 2, severity='info'),
         gate('length', 1.0, '>= 1', 'pass', 2, 2),
     )
-    reasons = [summarise(one_suite(*gates, verdict=verdict), MemoryStore()).reasons for verdict in Verdict]
+    store = stored(tmp_path)
+    reasons = [summarise(one_suite(*gates, verdict=verdict), store).reasons for verdict in Verdict]
     assert reasons == [
         (),
         ('s: right 0.500 (limit >= 0.9)', 's: tone not measured (limit <= 3)'),

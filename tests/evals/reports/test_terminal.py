@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from advisor_harness.evals.records import CaseError, Score
 from advisor_harness.evals.reports import terminal
+from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import Flip, RunVerdict, SuiteVerdict, Verdict
-from tests.evals.reports.sample import MemoryStore, gate, mixed, passing, record
+from tests.evals.reports.sample import gate, mixed, passing, record, stored
 
 
-def printed(verdict: RunVerdict, store: MemoryStore, *, encoding: str = 'utf-8', **options: bool) -> str:
+def printed(verdict: RunVerdict, store: RunStore, *, encoding: str = 'utf-8', **options: bool) -> str:
     """The report as a plain console with `encoding` gets it."""
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
@@ -20,19 +22,19 @@ def printed(verdict: RunVerdict, store: MemoryStore, *, encoding: str = 'utf-8',
     return raw.getvalue().decode(encoding)
 
 
-def test_a_run_with_every_verdict(snapshot: SnapshotAssertion) -> None:
+def test_a_run_with_every_verdict(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     """The report shows what failed and why, every number with its denominator, and the result last."""
-    assert printed(*mixed()) == snapshot
+    assert printed(*mixed(tmp_path)) == snapshot
 
 
-def test_verbose_lists_the_cases_that_are_fine_too(snapshot: SnapshotAssertion) -> None:
+def test_verbose_lists_the_cases_that_are_fine_too(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     """`verbose` shows every row."""
-    assert printed(*passing(), verbose=True) == snapshot
+    assert printed(*passing(tmp_path), verbose=True) == snapshot
 
 
-def test_quiet_prints_the_result_alone() -> None:
+def test_quiet_prints_the_result_alone(tmp_path: Path) -> None:
     """`quiet` leaves one line, the same that ends the whole report."""
-    verdict, store = mixed()
+    verdict, store = mixed(tmp_path)
     line = printed(verdict, store, quiet=True)
     assert line == (
         'RESULT        INCONCLUSIVE   exit 2   run 20270101-120000   failures: precondition cassettes 2/3; '
@@ -41,9 +43,9 @@ def test_quiet_prints_the_result_alone() -> None:
     assert printed(verdict, store).endswith('\n' + line)
 
 
-def test_an_ascii_console_gets_ascii() -> None:
+def test_an_ascii_console_gets_ascii(tmp_path: Path) -> None:
     """Marks have ASCII forms, and text outside the encoding is escaped instead of failing."""
-    store = MemoryStore().add(record('s', 'naïve', state='failed', scores={'right': Score(False, '5 € \x1b[31m')}))
+    store = stored(tmp_path, record('s', 'naïve', state='failed', scores={'right': Score(False, '5 € \x1b[31m')}))
     suite = SuiteVerdict(
         suite='s',
         regime='sampled',
@@ -64,10 +66,10 @@ def test_an_ascii_console_gets_ascii() -> None:
     )
 
 
-def test_a_suite_that_fails_everywhere_is_cut_with_a_count() -> None:
+def test_a_suite_that_fails_everywhere_is_cut_with_a_count(tmp_path: Path) -> None:
     """Without `verbose` at most `MOST_ROWS` rows of a suite are printed, with the number of those that are not."""
     error = CaseError('ValueError', 'no', 'task')
-    store = MemoryStore().add(*(record('s', f'{n:03}', state='error', error=error) for n in range(60)))
+    store = stored(tmp_path, *(record('s', f'{n:03}', state='error', error=error) for n in range(60)))
     verdict = RunVerdict(run_id='r', suites=(SuiteVerdict(suite='s', regime='sampled', verdict=Verdict.PASS),))
     assert '    x error   049 [advised]\n' in printed(verdict, store, encoding='ascii')
     assert '050' not in printed(verdict, store)
@@ -75,9 +77,9 @@ def test_a_suite_that_fails_everywhere_is_cut_with_a_count() -> None:
     assert '    ✗ error   059 [advised]\n' in printed(verdict, store, verbose=True)
 
 
-def test_a_case_set_aside_is_named_with_the_reason() -> None:
+def test_a_case_set_aside_is_named_with_the_reason(tmp_path: Path) -> None:
     """A quarantined case is no case to look at, but it is never silent."""
-    store = MemoryStore().add(record('s', 'flaky', state='failed', scores={'right': Score(False)}), record('s', 'good'))
+    store = stored(tmp_path, record('s', 'flaky', state='failed', scores={'right': Score(False)}), record('s', 'good'))
     suite = SuiteVerdict(suite='s', regime='sampled', verdict=Verdict.PASS, quarantined={'flaky': 'known, see issue 7'})
     text = printed(RunVerdict(run_id='r', suites=(suite,)), store)
     assert text.splitlines()[:2] == [
@@ -86,23 +88,23 @@ def test_a_case_set_aside_is_named_with_the_reason() -> None:
     ]
 
 
-def test_a_run_that_judged_nothing_says_so() -> None:
+def test_a_run_that_judged_nothing_says_so(tmp_path: Path) -> None:
     """Without suites there is a RESULT line all the same, and it is not a pass."""
-    assert printed(RunVerdict(run_id='r', suites=()), MemoryStore(), quiet=True) == (
+    assert printed(RunVerdict(run_id='r', suites=()), stored(tmp_path), quiet=True) == (
         'RESULT        INCONCLUSIVE   exit 2   run r   no suite was judged\n'
     )
 
 
-def test_many_gates_are_cut_to_those_that_did_not_pass() -> None:
+def test_many_gates_are_cut_to_those_that_did_not_pass(tmp_path: Path) -> None:
     """A long table shows what needs a look, says how many gates there are, and is whole with `verbose`."""
     gates = [gate(f'must_pass {n}', 1.0, '>= 1', 'pass', 1, 1) for n in range(30)]
     gates[20] = gate('must_pass 20', 0.0, '>= 1', 'fail', 1, 1)
     suite = SuiteVerdict(suite='s', regime='sampled', verdict=Verdict.BLOCKED, gates=tuple(gates))
-    verdict = RunVerdict(run_id='r', suites=(suite,))
-    assert printed(verdict, MemoryStore()).splitlines()[:4] == [
+    verdict, store = RunVerdict(run_id='r', suites=(suite,)), stored(tmp_path)
+    assert printed(verdict, store).splitlines()[:4] == [
         '✗ s   sampled   no case was run',
         '     gate          arm      value  scored  limit  verdict',
         '  ✗  must_pass 20  advised  0      1/1     >= 1   fail   ',
         '     1 of 30 gates are shown, none that passed: -v shows all',
     ]
-    assert printed(verdict, MemoryStore(), verbose=True).count('must_pass') == 31
+    assert printed(verdict, store, verbose=True).count('must_pass') == 31

@@ -3,7 +3,6 @@
 Every report is rendered from the verdict that decides the exit code and from the records that it was judged on.
 """
 
-from advisor_harness.evals.reports.files import StoredRun, write_all
-from advisor_harness.evals.reports.summary import Records
+from advisor_harness.evals.reports.files import write_all
 
-__all__ = ['Records', 'StoredRun', 'write_all']
+__all__ = ['write_all']

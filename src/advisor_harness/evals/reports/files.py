@@ -5,25 +5,15 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Protocol
 
 from advisor_harness.evals.reports import junit, markdown
-from advisor_harness.evals.reports.summary import Records
+from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import RunVerdict
 
-__all__ = ['StoredRun', 'write_all']
+__all__ = ['write_all']
 
 
-class StoredRun(Records, Protocol):
-    """A run store that has a folder to write into."""
-
-    @property
-    def folder(self) -> Path:
-        """The run's folder."""
-        ...
-
-
-def write_all(store: StoredRun, verdict: RunVerdict, reports_dir: Path) -> None:
+def write_all(store: RunStore, verdict: RunVerdict, reports_dir: Path) -> None:
     """Write `verdict.json`, `report.md` and `junit.xml` into the run's folder and into `reports_dir`.
 
     Each file is replaced in one step, so that a reader never sees half of one.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from advisor_harness.evals.reports.summary import CaseRow, Records, SuiteSummary, summarise
+from advisor_harness.evals.reports.summary import CaseRow, SuiteSummary, summarise
 from advisor_harness.evals.reports.words import clip, gate_text, one_line, share_met, visible
+from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import GateResult, Precondition, RunVerdict, Verdict
 
 __all__ = ['render']
@@ -14,7 +15,7 @@ __all__ = ['render']
 _LONGEST_MESSAGE = 500
 
 
-def render(verdict: RunVerdict, store: Records) -> str:
+def render(verdict: RunVerdict, store: RunStore) -> str:
     """The report as JUnit XML.
 
     `<failure>` is an assertion or a gate that failed, `<error>` a crash or something that was not measured, `<skipped>`

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from advisor_harness.evals.reports.summary import CaseRow, Records, SuiteSummary, Summary, summarise
+from advisor_harness.evals.reports.summary import CaseRow, SuiteSummary, Summary, summarise
 from advisor_harness.evals.reports.words import (
     answers,
     clip,
@@ -18,6 +18,7 @@ from advisor_harness.evals.reports.words import (
     visible,
     worth_showing,
 )
+from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import GateResult, RunVerdict
 
 __all__ = ['LONGEST', 'render']
@@ -32,7 +33,7 @@ _MOST_ROWS = 50
 _MARKUP = re.compile(r'([\\`*_{}\[\]|#~])')
 
 
-def render(verdict: RunVerdict, store: Records) -> str:
+def render(verdict: RunVerdict, store: RunStore) -> str:
     """The report as Markdown of at most `LONGEST` characters.
 
     The verdict comes first and the gates of every suite before the first failing case, so that what does not fit is

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Protocol
 
-from advisor_harness.evals.meta import RunMeta
 from advisor_harness.evals.records import CaseKey, CaseRecord, State
 from advisor_harness.evals.reports.words import number, plural, share_met
+from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import RunVerdict, SuiteVerdict, Verdict
 
-__all__ = ['ANSWERED_BY', 'NOT_RUN', 'CaseRow', 'Records', 'SuiteSummary', 'Summary', 'summarise']
+__all__ = ['ANSWERED_BY', 'NOT_RUN', 'CaseRow', 'SuiteSummary', 'Summary', 'summarise']
 
 ANSWERED_BY = ('provider', 'local model', 'emulator', 'unknown')
 """Who may have answered a recording, most convincing first."""
@@ -24,19 +23,6 @@ NOT_RUN = 'the run ended before this case did'
 _WORST_FIRST: tuple[State, ...] = ('error', 'cancelled', 'unscored', 'failed', 'ok')
 
 _DECIDING = {Verdict.PASS: (), Verdict.BLOCKED: ('fail', 'missing'), Verdict.INCONCLUSIVE: ('missing',)}
-
-
-class Records(Protocol):
-    """The part of a run store that reports read."""
-
-    @property
-    def meta(self) -> RunMeta:
-        """What the run owes."""
-        ...
-
-    def records(self) -> Mapping[CaseKey, CaseRecord]:
-        """The last record of every (suite, case, arm, repeat)."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +141,7 @@ class Summary:
         return tuple(reason for suite in worst for reason in _reasons(suite))
 
 
-def summarise(verdict: RunVerdict, store: Records) -> Summary:
+def summarise(verdict: RunVerdict, store: RunStore) -> Summary:
     """Bring the records of a run and its verdict together, in an order that no two runs disagree on."""
     records = store.records()
     owed = {key for suite in store.meta.suites for key in suite.expected()}

@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from advisor_harness.evals.reports.summary import Records, SuiteSummary, Summary, summarise
+from advisor_harness.evals.reports.summary import SuiteSummary, Summary, summarise
 from advisor_harness.evals.reports.words import (
     answers,
     clip,
@@ -20,6 +20,7 @@ from advisor_harness.evals.reports.words import (
     visible,
     worth_showing,
 )
+from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import Flip, GateResult, Precondition, RunVerdict
 
 __all__ = ['MOST_GATES', 'MOST_ROWS', 'Report', 'render']
@@ -44,7 +45,7 @@ _MARKS = {'pass': ('✓', '+'), 'ok': ('✓', '+'), 'info': ('·', '-'), 'warn':
 _FAILED = ('✗', 'x')
 
 
-def render(verdict: RunVerdict, store: Records, *, verbose: bool = False, quiet: bool = False) -> RenderableType:
+def render(verdict: RunVerdict, store: RunStore, *, verbose: bool = False, quiet: bool = False) -> RenderableType:
     """The report as something that rich prints.
 
     Args:
