@@ -8,7 +8,7 @@ Format, version 1 (every key is always present):
      "cost_usd": n|null,
      "cassette": {"file": s, "hits": n, "misses": n, "unused": n, "recorded_with": s} | null,
      "trace_complete": bool, "duration_s": n, "recorded_latency_s": n|null, "spans": s|null, "messages": s|null,
-     "trace_problem": s|null}
+     "trace_problem": s|null, "traceback": s|null}
 
 The last record of a (suite, case, arm, repeat) wins, so a file only ever grows.
 """
@@ -94,7 +94,9 @@ class CaseRecord:
     spans: str | None = None
     """File of the case's spans, relative to the run's folder."""
     messages: str | None = None
-    """File of the case's messages, relative to the run's folder."""
+    """File of the messages of the case's first agent run, relative to the run's folder."""
+    traceback: str | None = None
+    """File with the traceback of `error`, relative to the run's folder."""
 
     @property
     def key(self) -> CaseKey:
@@ -134,4 +136,5 @@ class CaseRecord:
             spans=data.get('spans'),
             messages=data.get('messages'),
             trace_problem=data.get('trace_problem'),
+            traceback=data.get('traceback'),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Hashable
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
@@ -153,7 +154,9 @@ class _UniqueKeys(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set[Any]()
         for key_node, _ in node.value:
-            key: Any = self.construct_object(key_node, deep=True)  # pyright: ignore[reportUnknownMemberType] - untyped
+            key = cast(Any, self.construct_object(key_node, deep=True))  # pyright: ignore[reportUnknownMemberType] - untyped
+            if key_node.tag == 'tag:yaml.org,2002:merge' or not isinstance(key, Hashable):
+                continue
             if key in seen:
                 raise yaml.MarkedYAMLError(problem=f'key {key!r} is given twice', problem_mark=key_node.start_mark)
             seen.add(key)

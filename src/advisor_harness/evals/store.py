@@ -4,6 +4,7 @@
     runs/<run-id>/cases.jsonl                             one record per line, appended when a case ends
     runs/<run-id>/spans/<suite>/<case>.<arm>.jsonl        one span per line
     runs/<run-id>/messages/<suite>/<case>.<arm>.json      messages of the case's first agent run
+    runs/<run-id>/tracebacks/<suite>/<case>.<arm>.txt     where an error came from
 
 A line is written with one system call. A last line without line break is what a killed process leaves: it is ignored
 when reading and removed before the next record is appended.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
@@ -104,6 +106,18 @@ class RunStore:
         """Keep the messages of a case, as JSON values; returns the file's path relative to the run's folder."""
         return self._write('messages', key, '.json', json.dumps(list(messages)))
 
+    def write_traceback(self, key: CaseKey, text: str) -> str:
+        """Keep where an error came from; returns the file's path relative to the run's folder."""
+        return self._write('tracebacks', key, '.txt', text)
+
+    def carry(self, record: CaseRecord, source: RunStore) -> None:
+        """Add a record of another run, with the files that belong to it."""
+        for name in filter(None, (record.spans, record.messages, record.traceback)):
+            target = self.folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source.folder / name, target)
+        self.append(record)
+
     def spans(self, record: CaseRecord) -> list[dict[str, Any]]:
         """The spans of a case, as `spans.py` describes them; empty when the case left none."""
         if record.spans is None:
@@ -125,7 +139,7 @@ class RunStore:
         name = f'{kind}/{encoded(key.suite)}/{case_stem(key.case, key.arm, key.repeat)}{suffix}'
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding='utf-8')
+        path.write_text(text, encoding='utf-8', errors='backslashreplace')
         return name
 
 
@@ -154,9 +168,11 @@ def open_run(ref: str | os.PathLike[str], runs_dir: Path = Path('runs')) -> RunS
     raise RunNotFoundError(f'there is no run {text!r} in {shown(runs_dir)}: {newest}')
 
 
-def newest_run_of(suite: str, runs_dir: Path) -> RunStore | None:
-    """The newest run that ran `suite`, `None` if none did."""
+def newest_run_of(suite: str, runs_dir: Path, *, before: str | None = None) -> RunStore | None:
+    """The newest run that ran `suite`, of those with an id before `before`; `None` if none did."""
     for name in reversed(_run_names(runs_dir)):
+        if before is not None and name >= before:
+            continue
         store = RunStore(runs_dir / name)
         if store.meta.suite(suite) is not None:
             return store

@@ -1,0 +1,225 @@
+"""Runs one case under its recording and its trace, and writes down what happened.
+
+What decides the state, the first that applies:
+
+1. a request without recorded answer, or a recording that is not usable: `error` in the `cassette`, whatever the task
+   made of it, also when a scorer's judge sent it;
+2. a task that was cancelled: `cancelled`;
+3. a task that raised, `SystemExit` included: `error` in the `task`;
+4. a scorer that raised, or returned no number, NaN for example: `error` in the `scorer`;
+5. a replay that left recorded answers unasked: `error` in the `cassette`;
+6. no score at all: `unscored`;
+7. an assertion that is false: `failed`; otherwise `ok`.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from opentelemetry.sdk.trace import SpanProcessor
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+from pydantic_core import to_jsonable_python
+
+from advisor_harness.cassettes import Cassette, CassetteError, use_cassette
+from advisor_harness.evals.capture import Capture
+from advisor_harness.evals.completeness import model_answers, trace_problem
+from advisor_harness.evals.contain import description
+from advisor_harness.evals.datasets import tags_of
+from advisor_harness.evals.meta import Mode
+from advisor_harness.evals.naming import shown
+from advisor_harness.evals.plan import Job
+from advisor_harness.evals.records import CaseError, CaseRecord, CassetteUse, State
+from advisor_harness.evals.scoring import Evaluation, evaluate
+from advisor_harness.evals.store import RunStore
+from advisor_harness.evals.suite import Recording
+from advisor_harness.evals.usage import Usage, usage_of
+
+__all__ = ['Conditions', 'run_job']
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """What all cases of a run share."""
+
+    mode: Mode
+    store: RunStore
+    exporters: Sequence[SpanProcessor] = ()
+    allow_hosts: tuple[str, ...] = ()
+    recording: Recording = field(default_factory=lambda: Recording(recorded_with={'by': 'provider'}))
+    """Who answers and where, in every mode but `replay`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Fault:
+    """What decided the state, and the traceback that belongs to it."""
+
+    state: State
+    error: CaseError | None = None
+    traceback: str | None = None
+
+
+@dataclass(kw_only=True)
+class _Case:
+    """What is known of a case when it is over."""
+
+    capture: Capture
+    cassette: Cassette | None = None
+    evaluation: Evaluation | None = None
+    broken: _Fault | None = None
+    """What kept the case from being run or its recording from being written."""
+
+
+async def run_job(job: Job, conditions: Conditions) -> CaseRecord:
+    """Run a case, keep its spans and messages, and return its record.
+
+    Raises:
+        KeyboardInterrupt: the task or a scorer raised it; the record is in the store all the same.
+    """
+    key, started = job.key, time.perf_counter()
+    labels = {'evals.suite': key.suite, 'evals.case': key.case, 'evals.arm': key.arm, 'evals.repeat': key.repeat}
+    case = _Case(capture=Capture({'evals.run': conditions.store.id, **labels}, conditions.exporters))
+    try:
+        with _opened(job, conditions) as case.cassette, case.capture.active():
+            case.evaluation = await evaluate(job, case.capture)
+    except (CassetteError, OSError) as e:
+        # Nothing of the task or the scorers gets here: the recording could not be read, or not be written.
+        case.broken = _fault('cassette', e)
+    except Exception as e:  # noqa: BLE001 - one case must not cost the others their records
+        case.broken = _fault('harness', e)
+    record = _record(job, case, conditions, time.perf_counter() - started)
+    conditions.store.append(record)
+    if case.evaluation is not None and case.evaluation.interrupted:
+        raise KeyboardInterrupt
+    return record
+
+
+@contextmanager
+def _opened(job: Job, conditions: Conditions) -> Generator[Cassette | None]:
+    path = job.cassette
+    if path is None:
+        yield None
+        return
+    replaying = conditions.mode == 'replay'
+    with use_cassette(
+        path,
+        mode=conditions.mode,
+        matching=job.suite.suite.matching,
+        recorded_with=None if replaying else conditions.recording.recorded_with,
+        upstream=None if replaying else conditions.recording.upstream,
+        allow_hosts=conditions.allow_hosts,
+    ) as cassette:
+        yield cassette
+
+
+def _record(job: Job, case: _Case, conditions: Conditions, duration_s: float) -> CaseRecord:
+    key, store, cassette, evaluation = job.key, conditions.store, case.cassette, case.evaluation
+    spans = case.capture.to_json()
+    messages = evaluation.messages if evaluation is not None else []
+    problem = trace_problem(case.capture, 0 if cassette is None else model_answers(cassette))
+    used = _used(case.capture)
+    fault = _decide(case, conditions.mode)
+    return CaseRecord(
+        suite=key.suite,
+        case=key.case,
+        arm=key.arm,
+        repeat=key.repeat,
+        state=fault.state,
+        error=fault.error,
+        scores={} if evaluation is None else evaluation.scores,
+        output=None if evaluation is None else _json(evaluation.ended.value),
+        tags=tags_of(job.case),
+        usage={} if used is None else used.counts,
+        cost_usd=None if used is None else used.cost_usd,
+        cassette=None if cassette is None else _use(cassette),
+        trace_complete=problem is None,
+        trace_problem=problem,
+        duration_s=round(duration_s, 6),
+        recorded_latency_s=None if cassette is None else cassette.latency_s,
+        spans=store.write_spans(key, spans) if spans else None,
+        messages=store.write_messages(key, _messages(messages)) if messages else None,
+        traceback=None if fault.traceback is None else store.write_traceback(key, fault.traceback),
+    )
+
+
+def _decide(case: _Case, mode: Mode) -> _Fault:
+    cassette, evaluation = case.cassette, case.evaluation
+    if cassette is not None and cassette.misses:
+        return _fault('cassette', cassette.misses[0])
+    if case.broken is not None:
+        return case.broken
+    assert evaluation is not None  # what is not broken was evaluated
+    if (ended := evaluation.ended).error is not None:
+        if ended.cancelled:
+            return _fault('task', ended.error, state='cancelled')
+        return _fault('cassette' if _is_of_cassette(ended.error) else 'task', ended.error)
+    if evaluation.failures:
+        first = evaluation.failures[0]
+        error = CaseError(type=first.type, message=first.message, where='scorer')
+        return _Fault(state='error', error=error, traceback=first.traceback)
+    if cassette is not None and mode == 'replay' and cassette.unused:
+        return _unused(cassette)
+    values = [score.value for score in evaluation.scores.values()]
+    if not values:
+        return _Fault(state='unscored')
+    return _Fault(state='failed' if any(value is False for value in values) else 'ok')
+
+
+def _fault(where: Literal['task', 'cassette', 'harness'], error: BaseException, *, state: State = 'error') -> _Fault:
+    kind, message = description(error)
+    return _Fault(
+        state=state,
+        error=CaseError(type=kind, message=message, where=where),
+        traceback=''.join(traceback.format_exception(error)),
+    )
+
+
+def _unused(cassette: Cassette) -> _Fault:
+    try:
+        cassette.check()
+    except CassetteError as e:
+        return _fault('cassette', e)
+    raise AssertionError('a cassette with unused interactions passed its check')
+
+
+def _is_of_cassette(error: BaseException | None) -> bool:
+    """Whether an error, or what it was raised from, is a request that a replay refused."""
+    if error is None or isinstance(error, CassetteError):
+        return error is not None
+    if isinstance(error, BaseExceptionGroup):
+        members = cast('BaseExceptionGroup[BaseException]', error).exceptions
+        return any(map(_is_of_cassette, members))
+    return _is_of_cassette(error.__cause__ or error.__context__)
+
+
+def _used(capture: Capture) -> Usage | None:
+    try:
+        return usage_of(capture.task_spans)
+    except ValueError:
+        return None  # a span that cannot be read makes the trace incomplete, which says what is wrong with it
+
+
+def _use(cassette: Cassette) -> CassetteUse:
+    return CassetteUse(
+        file=shown(cassette.path),
+        hits=cassette.played,
+        misses=len(cassette.misses),
+        unused=len(cassette.unused),
+        recorded_with=cassette.recorded_with.get('by', 'unknown'),
+    )
+
+
+def _messages(messages: Sequence[ModelMessage]) -> list[Any]:
+    return ModelMessagesTypeAdapter.dump_python(list(messages), mode='json', fallback=repr)
+
+
+def _json(value: Any) -> Any:
+    """`value` as JSON; what JSON does not have is written as text."""
+    try:
+        return to_jsonable_python(value, fallback=repr, inf_nan_mode='strings')
+    except ValueError:  # it contains itself, or bytes that are no text
+        return repr(value)
