@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from .scrubbing import Json, Scrubber
 
-__all__ = ['encode_json', 'is_json', 'parse_json', 'request_body', 'response_body', 'scrub_body']
+__all__ = ['encode_json', 'is_json', 'json_length', 'parse_json', 'request_body', 'response_body', 'scrub_body']
 
 
 def is_json(content_type: str) -> bool:
@@ -42,6 +42,11 @@ def encode_json(value: Json) -> bytes:
         UnicodeEncodeError: a lone surrogate, which is no text.
     """
     return json.dumps(value, ensure_ascii=False).encode()
+
+
+def json_length(value: Json) -> int:
+    """Bytes of the JSON that other loaders rebuild from `parsed_body`; some clients compare it with `content-length`."""
+    return len(json.dumps(value))
 
 
 def scrub_body(body: bytes, content_type: str, scrubber: Scrubber) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ import httpx2
 
 from . import yamlfile
 from .errors import CassetteError, CassetteFormatError, MissReason, SecretLeak, UnmatchedRequest, UnusedInteractions
-from .explain import Candidate, nearest
+from .explain import Candidate, Nearest, nearest
 from .interaction import Interaction, RecordedResponse
 from .matching import Identity, Matching, matcher_for
 from .provenance import checked_provenance, record_command
@@ -28,6 +29,17 @@ Mode = Literal['replay', 'record', 'record-missing', 'live']
 
 PLACEHOLDER_KEY = 'placeholder-key-of-a-replay'
 """The key that `CassetteModels` gives to providers that nobody will ask for one."""
+
+
+_MOST_CANDIDATES = 200
+
+_DETAILS: dict[MissReason, str] = {
+    'different': '',
+    'exhausted': 'recorded {times}×, already played {times}×',
+    'empty': 'the cassette is empty',
+    'truncated': 'the stream was closed here when it was recorded; how it went on is not known',
+    'abandoned': 'the caller went away here when it was recorded; what would have come is not known',
+}
 
 
 class Cassette:
@@ -50,9 +62,11 @@ class Cassette:
         self._recorded_with = checked_provenance(recorded_with)
         self._document = document
         self._loaded = _interactions(path, document)
+        self._recorded_times: dict[bytes, int] = {}
         self._queues = self._index()
         self._played: dict[int, None] = {}
-        self._sent = 0
+        self._places = itertools.count(1)
+        self._closed = False
         self._kept: dict[int, Interaction] = {}
         self._streams: set[RecordingStream] = set()
         self._answered: list[Interaction] = []
@@ -117,8 +131,11 @@ class Cassette:
 
     @property
     def unused(self) -> list[Interaction]:
-        """Interactions of the file that have not answered a request, in file order."""
-        return [interaction for index, interaction in enumerate(self._loaded) if index not in self._played]
+        """Interactions of the file that have not answered a request, in file order.
+
+        An interaction that its caller abandoned is not missed: whether it is sent again is a matter of milliseconds.
+        """
+        return [interaction for _, interaction in self._unplayed()]
 
     @property
     def misses(self) -> list[UnmatchedRequest]:
@@ -146,8 +163,8 @@ class Cassette:
         """
         if self._misses:
             raise self._misses[0]
-        if unused := self.unused:
-            lines = [f'{self._loaded.index(i) + 1}: {i.request.method} {i.request.url}' for i in unused]
+        if unused := self._unplayed():
+            lines = [f'{index + 1}: {i.request.method} {i.request.url}' for index, i in unused]
             raise UnusedInteractions(self._path, lines, len(self._loaded))
 
     def save(self) -> None:
@@ -189,16 +206,10 @@ class Cassette:
     def miss(self, request: httpx2.Request, *, reason: MissReason | None = None) -> UnmatchedRequest:
         """Note that nothing answers a request, and return the error that explains it."""
         sent = self._matcher.identify(*_facts(request))
-        candidates = self._candidates()
-        same = [c for c in candidates if c.identity.digest == sent.digest]
-        why = reason or ('exhausted' if same else 'different' if candidates else 'empty')
-        closest = nearest(sent, candidates) if why == 'different' else None
-        detail = {
-            'different': lambda: '' if closest is None else closest.describe(),
-            'exhausted': lambda: f'recorded {len(same)}×, already played {len(same)}×',
-            'empty': lambda: 'the cassette is empty',
-            'truncated': lambda: 'its recorded stream was closed at this point; how it went on is not known',
-        }[why]()
+        times = self._recorded_times.get(sent.digest, 0)
+        why = reason or ('exhausted' if times else 'different' if self._loaded else 'empty')
+        closest = self._nearest(request, sent) if why == 'different' else None
+        detail = _DETAILS[why].format(times=times) if closest is None else closest.describe()
         first = closest.path if closest else None
         error = UnmatchedRequest(
             self._explanation(sent, why, detail), method=sent.method, url=sent.url, reason=why, path=first
@@ -210,8 +221,7 @@ class Cassette:
         """Reserve the place of a request that is about to be sent, and remember its credentials."""
         method_url_type_body = _facts(request)
         self._credentials.note(request.headers, *method_url_type_body[1:])
-        self._sent += 1
-        return self._sent
+        return next(self._places)
 
     def keep(self, place: int, request: httpx2.Request, response: RecordedResponse, latency_s: float) -> None:
         """Record the answer to a request at its reserved place."""
@@ -228,6 +238,15 @@ class Cassette:
         """A watched stream has reported."""
         self._streams.discard(stream)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether its `use_cassette` block was left."""
+        return self._closed
+
+    def close(self) -> None:
+        """Answer no more requests: what happened after the block would be in no file and no verdict."""
+        self._closed = True
+
     def has_recorded(self) -> bool:
         """Whether anything was recorded in this session, streams that are still open included."""
         return bool(self._kept or self._streams)
@@ -235,17 +254,35 @@ class Cassette:
     def _index(self) -> dict[bytes, deque[int]]:
         queues: dict[bytes, deque[int]] = {}
         for index, interaction in enumerate(self._loaded):
-            queues.setdefault(self._matcher.digest(*_recorded_facts(interaction)), deque()).append(index)
+            digest = self._matcher.digest(*_recorded_facts(interaction))
+            queues.setdefault(digest, deque()).append(index)
+        self._recorded_times = {digest: len(queue) for digest, queue in queues.items()}
         return queues
 
-    def _candidates(self) -> list[Candidate]:
+    def _unplayed(self) -> list[tuple[int, Interaction]]:
         return [
-            Candidate(index + 1, self._matcher.identify(*_recorded_facts(interaction)), index in self._played)
+            (index, interaction)
             for index, interaction in enumerate(self._loaded)
+            if index not in self._played and not (interaction.response.abandoned and not interaction.response.status)
         ]
 
+    def _nearest(self, request: httpx2.Request, sent: Identity) -> Nearest | None:
+        # Comparing is slow, so a large file offers its likeliest requests only.
+        def rank(index: int) -> tuple[bool, bool]:
+            return index in self._played, self._loaded[index].request.url.partition('?')[0] != url
+
+        url = self._matcher.scrubber.url(str(request.url)).partition('?')[0]
+        likeliest = sorted(range(len(self._loaded)), key=rank)[:_MOST_CANDIDATES]
+        return nearest(
+            sent,
+            [
+                Candidate(i + 1, self._matcher.identify(*_recorded_facts(self._loaded[i])), i in self._played)
+                for i in likeliest
+            ],
+        )
+
     def _explanation(self, sent: Identity, why: MissReason, detail: str) -> str:
-        what = 'the answer ends early' if why == 'truncated' else 'no recorded answer'
+        what = 'the recorded answer ends early' if why in ('truncated', 'abandoned') else 'no recorded answer'
         counts = f'{len(self._loaded)} recorded, {len(self._loaded) - self.played} not played yet'
         label = 'nearest' if why == 'different' else 'because'
         indented = detail.replace('\n', '\n  ' + ' ' * 11)

@@ -24,7 +24,7 @@ __all__ = [
     'UnusedInteractions',
 ]
 
-MissReason = Literal['different', 'exhausted', 'empty', 'truncated']
+MissReason = Literal['different', 'exhausted', 'empty', 'truncated', 'abandoned']
 
 
 class CassetteError(Exception):
@@ -60,7 +60,8 @@ class UnmatchedRequest(CassetteError):
         self.url = url
         """The request's URL, without secrets."""
         self.reason: MissReason = reason
-        """Why nothing answers: `different` from all recorded ones, `exhausted`, `empty` file or `truncated` answer."""
+        """Why nothing answers: `different` from all recorded requests, `exhausted` answers, an `empty` file, or an answer
+        that was `truncated` or `abandoned` when it was recorded."""
         self.path = path
         """First place where the nearest recorded request differs, such as `$.messages[0].content`, or `None`."""
 

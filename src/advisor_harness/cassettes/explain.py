@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from .matching import Identity
 
 __all__ = ['Candidate', 'Difference', 'Nearest', 'differences', 'nearest']
 
-_MOST_CANDIDATES = 200
 _MOST_LINES = 25
 _CLIP = 30
 """Characters shown on either side of the first difference of a long text."""
@@ -57,10 +56,10 @@ class Nearest:
 
     def describe(self) -> str:
         """The block of lines that goes into an error."""
-        share = f'{self.similarity:.0%} the same'
-        head = f'interaction {self.number} ({share}, {"already played" if self.played else "not played yet"})'
+        played = 'already played' if self.played else 'not played yet'
+        head = f'interaction {self.number} ({math.floor(100 * self.similarity)}% the same, {played})'
         if not self.differences:
-            return f'{head} has the same text; only the order of volatile ids differs'
+            return f'{head} differs only in the order of volatile ids'
         shown = self.differences[:_MOST_LINES]
         more = len(self.differences) - len(shown)
         lines = [f'{head} differs first at {self.path}', *(f'  {d.line}' for d in shown)]
@@ -68,14 +67,10 @@ class Nearest:
 
 
 def nearest(sent: Identity, candidates: list[Candidate]) -> Nearest | None:
-    """The candidate that has most in common with what was sent; `None` without candidates.
-
-    At most 200 are compared: those not played yet and those of the same URL first.
-    """
-    ordered = sorted(candidates, key=lambda c: (c.played, _path(c.identity.url) != _path(sent.url)))
+    """The candidate that has most in common with what was sent, the first of equals; `None` without candidates."""
     mine = _facts(sent)
     best: tuple[float, Candidate] | None = None
-    for candidate in ordered[:_MOST_CANDIDATES]:
+    for candidate in candidates:
         score = _similarity(mine, _facts(candidate.identity))
         if best is None or score > best[0]:
             best = score, candidate
@@ -126,7 +121,7 @@ def _one_side_or_both(was: dict[Any, Any], now: dict[Any, Any], key: Any, path: 
 
 
 def _shown(path: str) -> str:
-    return path.removeprefix('$.') if path != '$' else 'body'
+    return path.removeprefix('$').removeprefix('.') or 'body'
 
 
 def _change(was: Any, now: Any) -> str | None:
@@ -146,11 +141,6 @@ def _around(text: str, at: int) -> str:
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 3 * _CLIP else f'{text[: 3 * _CLIP]}…'
-
-
-def _path(url: str) -> tuple[str, str]:
-    parts = urlsplit(url)
-    return parts.netloc, parts.path
 
 
 def _similarity(mine: set[Any], theirs: set[Any]) -> float:

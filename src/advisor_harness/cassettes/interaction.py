@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import httpx2
 
-from .bodies import encode_json, is_json, parse_json, request_body, response_body, scrub_body
+from .bodies import is_json, json_length, parse_json, request_body, response_body, scrub_body
 from .codings import decode
 from .scrubbing import Scrubber
 from .yamlfile import survives
@@ -48,11 +48,18 @@ class RecordedResponse:
     """Whether the stream was closed before its end: how it goes on is not known."""
     network_error: str | None = None
     """Name of the `httpx2` exception that ended the exchange, such as `ReadTimeout`; `None` when none did."""
+    abandoned: bool = False
+    """Whether the caller was cancelled while it waited, for the response (status 0) or for more of its body."""
 
     @property
     def content_type(self) -> str:
         """The content type, `''` when none was recorded."""
         return ', '.join(self.headers.get('content-type', ()))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the body ends where the recording ends."""
+        return not (self.truncated or self.abandoned or self.network_error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,28 +116,29 @@ def _request_mapping(request: httpx2.Request, scrubber: Scrubber) -> dict[str, A
     method, uri = {'method': request.method}, {'uri': scrubber.url(str(request.url))}
     content_type = request.headers.get('content-type', '')
     if (value := _json_or_none(request.content, content_type, scrubber)) is not None:
-        _set_length(headers, encode_json(value))
+        _set_length(headers, json_length(value))
         mapping = {'headers': headers, **method, 'parsed_body': value, **uri}
         if survives(mapping):
             return mapping
     body = scrub_body(request.content, content_type, scrubber)
-    _set_length(headers, body)
+    _set_length(headers, len(body))
     return {'body': _text_or_bytes(body), 'headers': headers, **method, **uri}
 
 
 def _response_mapping(response: RecordedResponse, scrubber: Scrubber) -> dict[str, Any]:
     headers = scrubber.headers((name, value) for name, values in response.headers.items() for value in values)
     end: dict[str, Any] = {'truncated': True} if response.truncated else {}
-    error = {'network_error': response.network_error} if response.network_error else {}
+    error: dict[str, Any] = {'network_error': response.network_error} if response.network_error else {}
+    first: dict[str, Any] = {'abandoned': True} if response.abandoned else {}
     status = {'status': {'code': response.status, 'message': response.reason}}
     if (value := _json_or_none(response.body, response.content_type, scrubber)) is not None:
-        _set_length(headers, encode_json(value))
-        mapping = {'headers': headers, **error, 'parsed_body': value, **status, **end}
+        _set_length(headers, json_length(value))
+        mapping = {**first, 'headers': headers, **error, 'parsed_body': value, **status, **end}
         if survives(mapping):
             return mapping
     body = scrub_body(response.body, response.content_type, scrubber)
-    _set_length(headers, body)
-    return {'body': {'string': _text_or_bytes(body)}, 'headers': headers, **error, **status, **end}
+    _set_length(headers, len(body))
+    return {**first, 'body': {'string': _text_or_bytes(body)}, 'headers': headers, **error, **status, **end}
 
 
 def _json_or_none(body: bytes, content_type: str, scrubber: Scrubber) -> Any:
@@ -151,16 +159,17 @@ def _text_or_bytes(body: bytes) -> str | bytes:
     return text if survives({'body': text}) else body
 
 
-def _set_length(headers: Headers, body: bytes) -> None:
+def _set_length(headers: Headers, length: int) -> None:
     if 'content-length' in headers:
-        headers['content-length'] = [str(len(body))]
+        headers['content-length'] = [str(length)]
 
 
 def _response(mapping: Mapping[str, Any]) -> RecordedResponse:
     status = _mapping(mapping.get('status', {}), 'response.status')
     headers = _headers(mapping.get('headers'), 'response.headers')
     error = mapping.get('network_error')
-    code = status.get('code', 0 if error else None)
+    abandoned = mapping.get('abandoned') is True
+    code = status.get('code', 0 if error or abandoned else None)
     if not isinstance(code, int):
         raise ValueError(f'response.status.code is {code!r}; it must be a number')
     if error is not None and not _is_network_error(error):
@@ -178,6 +187,7 @@ def _response(mapping: Mapping[str, Any]) -> RecordedResponse:
         body=body,
         truncated=mapping.get('truncated') is True,
         network_error=error,
+        abandoned=abandoned,
     )
 
 

@@ -38,7 +38,7 @@ class LegacyCassetteTransport(httpx.AsyncBaseTransport):
             request.method,
             str(request.url),
             headers=request.headers.raw,
-            content=content,
+            stream=httpx2.ByteStream(content),
             extensions=request.extensions,
         )
         with _translated(request):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pydantic_ai.providers import Provider, infer_provider_class
 from pydantic_ai.tools import AgentDepsT
 
 from .active import active_cassette
-from .cassette import PLACEHOLDER_KEY, Cassette
+from .cassette import PLACEHOLDER_KEY
 from .errors import CassetteError
 from .session import cassette_client, legacy_cassette_client
 
@@ -23,25 +24,20 @@ _LEGACY = frozenset({'groq', 'cohere', 'github'})
 _IGNORES_CLIENT = frozenset({'huggingface'})
 
 
-@dataclass(frozen=True)
-class _Endpoint:
-    """Where a provider's own requests go, so that a replay does not depend on the environment."""
-
-    base_url: str
-    keys: tuple[str, ...]
-    base_url_variable: str
-
-
-_OPENAI = _Endpoint('https://api.openai.com/v1', ('OPENAI_API_KEY',), 'OPENAI_BASE_URL')
-_ENDPOINTS = {
+# The endpoints that an environment variable can move. A replay must not depend on the machine it runs on.
+_OPENAI = ('https://api.openai.com/v1', 'OPENAI_BASE_URL')
+_MOVABLE = {
     'openai': _OPENAI,
     'openai-chat': _OPENAI,
     'openai-responses': _OPENAI,
-    'anthropic': _Endpoint('https://api.anthropic.com', ('ANTHROPIC_API_KEY',), 'ANTHROPIC_BASE_URL'),
-    'google': _Endpoint(
-        'https://generativelanguage.googleapis.com', ('GOOGLE_API_KEY', 'GEMINI_API_KEY'), 'GOOGLE_GEMINI_BASE_URL'
-    ),
-    'groq': _Endpoint('https://api.groq.com', ('GROQ_API_KEY',), 'GROQ_BASE_URL'),
+    'anthropic': ('https://api.anthropic.com', 'ANTHROPIC_BASE_URL'),
+    'google': ('https://generativelanguage.googleapis.com', 'GOOGLE_GEMINI_BASE_URL'),
+    'groq': ('https://api.groq.com', 'GROQ_BASE_URL'),
+}
+_KEY_VARIABLES = {
+    'openai-chat': ('OPENAI_API_KEY',),
+    'openai-responses': ('OPENAI_API_KEY',),
+    'google': ('GOOGLE_API_KEY', 'GEMINI_API_KEY'),
 }
 
 
@@ -74,6 +70,9 @@ class CassetteModels(AbstractCapability[AgentDepsT]):
             UserError: unknown name, or no key while recording.
             ImportError: the provider's SDK is not installed.
         """
+        provider_name, _ = parse_model_id(model_id)
+        if provider_name is None or not _is_known(provider_name):
+            return infer_model(model_id)
         return infer_model(model_id, provider_factory=_provider)
 
     @classmethod
@@ -100,27 +99,36 @@ def _provider(name: str) -> Provider[Any]:
             'Use another provider, or give the agent a `Model` whose provider uses `cassette_client()`.'
         )
     client = legacy_cassette_client() if name in _LEGACY else cassette_client()
-    return provider_class(http_client=client, **_credentials(name, cassette))
-
-
-def _credentials(name: str, cassette: Cassette | None) -> dict[str, str]:
-    endpoint = _ENDPOINTS.get(name)
-    base_url = {'base_url': endpoint.base_url} if endpoint else {}
+    standard = _replaying_provider(name, provider_class, client)
     if cassette is None or cassette.mode == 'replay':
-        return {'api_key': PLACEHOLDER_KEY, **base_url}
-    if endpoint is None:
-        return {}
-    key = next((os.environ[variable] for variable in endpoint.keys if os.environ.get(variable)), None)
-    if cassette.rerouting.covers(endpoint.base_url):
-        return {'api_key': key or PLACEHOLDER_KEY, **base_url}
-    _refuse_other_endpoint(endpoint)
-    # Without a key the provider's own error says what to set.
-    return {'api_key': key, **base_url} if key else {}
+        return standard
+    if cassette.rerouting.covers(standard.base_url):
+        # What answers there instead may want a key, or not.
+        key = _key_of_environment(name)
+        return provider_class(http_client=client, api_key=key, **_base_url(name)) if key else standard
+    _refuse_moved_endpoint(name)
+    return provider_class(http_client=client)
 
 
-def _refuse_other_endpoint(endpoint: _Endpoint) -> None:
-    if elsewhere := os.environ.get(endpoint.base_url_variable):
+@functools.lru_cache(maxsize=32)
+def _replaying_provider(name: str, provider_class: Any, client: Any) -> Provider[Any]:
+    # Some SDKs take 50 ms to start; a provider with a placeholder key is the same for every replay.
+    return provider_class(http_client=client, api_key=PLACEHOLDER_KEY, **_base_url(name))
+
+
+def _base_url(name: str) -> dict[str, str]:
+    return {'base_url': _MOVABLE[name][0]} if name in _MOVABLE else {}
+
+
+def _key_of_environment(name: str) -> str | None:
+    variables = _KEY_VARIABLES.get(name, (f'{name.upper().replace("-", "_")}_API_KEY',))
+    return next((os.environ[variable] for variable in variables if os.environ.get(variable)), None)
+
+
+def _refuse_moved_endpoint(name: str) -> None:
+    base_url, variable = _MOVABLE.get(name, ('', ''))
+    if elsewhere := os.environ.get(variable):
         raise CassetteError(
-            f'{endpoint.base_url_variable} is set to {elsewhere!r}, so a recording would depend on this machine. '
-            f'Unset it, or name the way in `use_cassette(upstream=...)`, from the origin of {endpoint.base_url}.'
+            f'{variable} is set to {elsewhere!r}, so a recording would depend on this machine. Unset it, or name the '
+            f'way in `use_cassette(upstream=...)`, from the origin of {base_url}.'
         )

@@ -75,10 +75,10 @@ def _request_summary(body: bytes) -> str:
         return _clip(body.decode('utf-8', 'replace'))
     members = cast('dict[str, Any]', value)
     facts = [f'model {members["model"]}'] if isinstance(members.get('model'), str) else []
-    facts += [f'{name} {members[name]}' for name in ('max_tokens', 'stream') if name in members]
+    facts += [f'{name} {json.dumps(members[name])}' for name in ('max_tokens', 'stream') if name in members]
     for name in ('messages', 'input', 'contents', 'tools'):
         if isinstance(members.get(name), list):
-            facts.append(f'{len(members[name])} {name}')
+            facts.append(f'{name} [{len(members[name])}]')
     return ', '.join(facts) or _clip(json.dumps(value, ensure_ascii=False))
 
 

@@ -70,10 +70,12 @@ def use_cassette(
         try:
             yield cassette
         except BaseException:
+            cassette.close()
             # A failure before the first request must not replace a good recording by an empty one.
             if cassette.has_recorded():
                 cassette.save()
             raise
+        cassette.close()
         cassette.save()
 
 

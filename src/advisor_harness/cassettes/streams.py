@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import NoReturn
 
+import anyio
 import anyio.lowlevel
 import httpx2
 
-__all__ = ['RecordingStream', 'ReplayStream', 'is_terminated', 'split_events']
+__all__ = ['Passed', 'RecordingStream', 'ReplayStream', 'is_terminated', 'split_events']
 
 _EVENT = re.compile(rb'.+?(?:\r\n\r\n|\n\r\n|\n\n|\r\r)|.+', re.DOTALL)
 # Where the SDKs stop reading without waiting for the connection to end.
@@ -34,10 +37,10 @@ class ReplayStream(httpx2.AsyncByteStream):
 
     Args:
         chunks: The recorded body in pieces.
-        ending: Makes the error to raise when a consumer reads past the last piece; `None` if the body ended there.
+        ending: Awaited when a consumer reads past the last piece, to raise; `None` if the body ended there.
     """
 
-    def __init__(self, chunks: list[bytes], ending: Callable[[], Exception] | None = None) -> None:
+    def __init__(self, chunks: list[bytes], ending: Callable[[], Awaitable[NoReturn]] | None = None) -> None:
         self._chunks = chunks
         self._ending = ending
 
@@ -47,7 +50,21 @@ class ReplayStream(httpx2.AsyncByteStream):
             await anyio.lowlevel.checkpoint()
             yield chunk
         if self._ending is not None:
-            raise self._ending()
+            await self._ending()
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What went through a stream until it ended."""
+
+    body: bytes
+    """The bytes of the network, in their content encoding."""
+    complete: bool = False
+    """Whether the network said that this is all."""
+    error: httpx2.RequestError | None = None
+    """The network's failure that ended it."""
+    abandoned: bool = False
+    """Whether the reader was cancelled while it waited for more."""
 
 
 class RecordingStream(httpx2.AsyncByteStream):
@@ -55,28 +72,31 @@ class RecordingStream(httpx2.AsyncByteStream):
 
     Args:
         stream: The stream of the network.
-        done: Called once with what passed, whether the end was reached, and the network error that ended it.
+        done: Called once.
     """
 
-    def __init__(
-        self,
-        stream: httpx2.AsyncByteStream,
-        done: Callable[[bytes, bool, httpx2.RequestError | None], None],
-    ) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, done: Callable[[Passed], None]) -> None:
         self._stream = stream
-        self._done: Callable[[bytes, bool, httpx2.RequestError | None], None] | None = done
+        self._done: Callable[[Passed], None] | None = done
         self._chunks: list[bytes] = []
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield what the network yields."""
-        try:
-            async for chunk in self._stream:
-                self._chunks.append(chunk)
-                yield chunk
-        except httpx2.RequestError as error:
-            self._finish(complete=False, error=error)
-            raise
-        self._finish(complete=True)
+        chunks = aiter(self._stream)
+        while True:
+            try:
+                chunk = await anext(chunks)
+            except StopAsyncIteration:
+                self._finish(complete=True)
+                return
+            except httpx2.RequestError as error:
+                self._finish(error=error)
+                raise
+            except anyio.get_cancelled_exc_class():
+                self._finish(abandoned=True)
+                raise
+            self._chunks.append(chunk)
+            yield chunk
 
     async def aclose(self) -> None:
         """Close the stream; what was not read by now stays unknown."""
@@ -87,9 +107,11 @@ class RecordingStream(httpx2.AsyncByteStream):
 
     def cut(self) -> None:
         """Report what has passed so far, if nothing was reported yet."""
-        self._finish(complete=False)
+        self._finish()
 
-    def _finish(self, *, complete: bool, error: httpx2.RequestError | None = None) -> None:
+    def _finish(
+        self, *, complete: bool = False, error: httpx2.RequestError | None = None, abandoned: bool = False
+    ) -> None:
         done, self._done = self._done, None
         if done is not None:
-            done(b''.join(self._chunks), complete, error)
+            done(Passed(b''.join(self._chunks), complete, error, abandoned))

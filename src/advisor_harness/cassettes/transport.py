@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import NoReturn
 
+import anyio
 import anyio.lowlevel
 import httpx2
 
@@ -14,10 +16,13 @@ from .codings import decode
 from .errors import CassetteError
 from .interaction import Interaction, RecordedResponse
 from .retries import retry_headers
-from .streams import RecordingStream, ReplayStream, is_terminated, split_events
+from .streams import Passed, RecordingStream, ReplayStream, is_terminated, split_events
 from .upstream import NetworkTransport
 
 __all__ = ['CassetteTransport']
+
+_PATIENCE = 5
+"""Seconds that a replay waits, beyond the recorded ones, for a caller that went away when it was recorded."""
 
 
 class CassetteTransport(httpx2.AsyncBaseTransport):
@@ -38,7 +43,7 @@ class CassetteTransport(httpx2.AsyncBaseTransport):
     ) -> None:
         self._make_inner = inner or NetworkTransport
         self._cassette = cassette
-        self._inner = anyio.lowlevel.RunVar[httpx2.AsyncBaseTransport](f'advisor_harness.cassettes {id(self)}')
+        self._inner = anyio.lowlevel.RunVar[httpx2.AsyncBaseTransport | None](f'advisor_harness.cassettes {id(self)}')
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer one request.
@@ -49,15 +54,10 @@ class CassetteTransport(httpx2.AsyncBaseTransport):
             httpx2.RequestError: the network failed, now or when it was recorded.
         """
         await request.aread()
-        cassette = self._cassette or active_cassette()
-        if cassette is None:
-            raise CassetteError(
-                f'{request.method} {_without_query(request.url)} was sent outside of any cassette. Open one around it '
-                'with `use_cassette(path)`, in the task that sends the request or in one that started it.'
-            )
+        cassette = self._open_cassette(request)
         await anyio.lowlevel.checkpoint()
         if (hit := cassette.take(request)) is not None:
-            return _answer(*hit, request, cassette)
+            return await _answer(*hit, request, cassette)
         if cassette.mode == 'replay':
             raise cassette.miss(request)
         if cassette.mode == 'live':
@@ -68,8 +68,23 @@ class CassetteTransport(httpx2.AsyncBaseTransport):
         """Close the connections of the current event loop."""
         inner = self._inner.get(None)
         if inner is not None:
-            self._inner.set(self._make_inner())
+            self._inner.set(None)
             await inner.aclose()
+
+    def _open_cassette(self, request: httpx2.Request) -> Cassette:
+        cassette = self._cassette or active_cassette()
+        what = f'{request.method} {_without_query(request.url)} was sent'
+        if cassette is None:
+            raise CassetteError(
+                f'{what} outside of any cassette. Open one around it with `use_cassette(path)`, in the task that sends '
+                'the request or in one that started it.'
+            )
+        if cassette.is_closed:
+            raise CassetteError(
+                f'{what} after its cassette {cassette.path} was closed. Wait for background tasks before leaving '
+                '`use_cassette`.'
+            )
+        return cassette
 
     def _network(self) -> httpx2.AsyncBaseTransport:
         # Connections belong to the event loop that opened them.
@@ -85,6 +100,9 @@ class CassetteTransport(httpx2.AsyncBaseTransport):
             response = await self._network().handle_async_request(cassette.rerouting.apply(request))
         except httpx2.RequestError as error:
             recording.failed(error)
+            raise
+        except anyio.get_cancelled_exc_class():
+            recording.abandoned()
             raise
         return recording.passed_on(response)
 
@@ -102,6 +120,10 @@ class _Recording:
         """No response came."""
         self._keep(RecordedResponse(status=0, reason='', headers={}, body=b'', network_error=type(error).__name__))
 
+    def abandoned(self) -> None:
+        """The caller did not wait for a response."""
+        self._keep(RecordedResponse(status=0, reason='', headers={}, body=b'', abandoned=True))
+
     def passed_on(self, response: httpx2.Response) -> httpx2.Response:
         """The response for the caller, which records its body while the caller reads it."""
         try:
@@ -113,7 +135,7 @@ class _Recording:
     def _already_read(self, response: httpx2.Response, content: bytes) -> httpx2.Response:
         # A mock, or a transport that looks into answers, has decoded the body: it must not be decoded again.
         headers = [(k, v) for k, v in response.headers.multi_items() if k.lower() != 'content-encoding']
-        self._keep(_recorded(response, _by_name(headers), content))
+        self._keep(_recorded(response, _by_name(headers), content, Passed(content, complete=True)))
         return httpx2.Response(
             response.status_code, headers=headers, content=content, extensions=_plain_extensions(response)
         )
@@ -121,12 +143,11 @@ class _Recording:
     def _streamed(self, response: httpx2.Response) -> httpx2.Response:
         headers = _by_name(response.headers.multi_items())
 
-        def done(body: bytes, complete: bool, error: httpx2.RequestError | None) -> None:
+        def done(passed: Passed) -> None:
             self._cassette.unwatch(stream)
-            plain, decoded = decode(headers, body)
+            plain, decoded = decode(headers, passed.body)
             kept = {k: v for k, v in headers.items() if not (decoded and k == 'content-encoding')}
-            whole = complete or error is not None or _is_whole(response, body, plain)
-            self._keep(_recorded(response, kept, plain, truncated=not whole, error=error))
+            self._keep(_recorded(response, kept, plain, passed))
 
         assert isinstance(response.stream, httpx2.AsyncByteStream), 'an async transport answers with async streams'
         stream = RecordingStream(response.stream, done)
@@ -139,25 +160,27 @@ class _Recording:
         self._cassette.keep(self._place, self._request, response, time.perf_counter() - self._started)
 
 
-def _answer(
+async def _answer(
     interaction: Interaction, answered_later: bool, request: httpx2.Request, cassette: Cassette
 ) -> httpx2.Response:
     recorded = interaction.response
-    if recorded.network_error is not None and not recorded.status:
-        raise _network_error(recorded.network_error)
 
-    def ending() -> Exception:
+    async def ending() -> NoReturn:
         if recorded.network_error is not None:
-            return _network_error(recorded.network_error)
-        return cassette.miss(request, reason='truncated')
+            raise _network_error(recorded.network_error)
+        if recorded.abandoned:
+            # The caller is expected to go away again; if it does not, there is nothing to give it.
+            await anyio.sleep((interaction.latency_s or 0) + _PATIENCE)
+        raise cassette.miss(request, reason='abandoned' if recorded.abandoned else 'truncated')
 
+    if not recorded.status:
+        await ending()
     events = recorded.content_type.lower().startswith('text/event-stream')
     chunks = split_events(recorded.body) if events else [recorded.body] if recorded.body else []
-    open_end = recorded.truncated or recorded.network_error is not None
     return httpx2.Response(
         recorded.status,
         headers=_headers(recorded, answered_later=answered_later),
-        stream=ReplayStream(chunks, ending if open_end else None),
+        stream=ReplayStream(chunks, None if recorded.is_whole else ending),
         extensions={'http_version': b'HTTP/1.1', 'reason_phrase': recorded.reason.encode('latin-1', 'replace')},
     )
 
@@ -167,7 +190,14 @@ def _headers(recorded: RecordedResponse, *, answered_later: bool) -> list[tuple[
     headers.pop('transfer-encoding', None)
     if 'content-length' in headers:
         headers['content-length'] = [str(len(recorded.body))]
-    return [(name.encode(), value.encode('latin-1', 'replace')) for name, vs in headers.items() for value in vs]
+    return [(name.encode(), _encoded(value)) for name, vs in headers.items() for value in vs]
+
+
+def _encoded(value: str) -> bytes:
+    try:
+        return value.encode('latin-1')
+    except UnicodeEncodeError:
+        return value.encode()
 
 
 def _network_error(name: str) -> httpx2.RequestError:
@@ -176,20 +206,17 @@ def _network_error(name: str) -> httpx2.RequestError:
 
 
 def _recorded(
-    response: httpx2.Response,
-    headers: dict[str, list[str]],
-    body: bytes,
-    *,
-    truncated: bool = False,
-    error: httpx2.RequestError | None = None,
+    response: httpx2.Response, headers: dict[str, list[str]], body: bytes, passed: Passed
 ) -> RecordedResponse:
+    whole = passed.complete or passed.error is not None or passed.abandoned or _is_whole(response, passed.body, body)
     return RecordedResponse(
         status=response.status_code,
         reason=response.reason_phrase,
         headers=headers,
         body=body,
-        truncated=truncated,
-        network_error=type(error).__name__ if error is not None else None,
+        truncated=not whole,
+        network_error=None if passed.error is None else type(passed.error).__name__,
+        abandoned=passed.abandoned and not is_terminated(body),
     )
 
 

@@ -103,6 +103,8 @@ def write(path: Path, text: str) -> None:
 
 
 def _checked(path: Path, loaded: Any) -> dict[str, Any]:
+    if loaded is None:
+        raise CassetteFormatError(path, 'it is empty')
     if not isinstance(loaded, dict):
         raise CassetteFormatError(path, f'the top level is {type(loaded).__name__}; it must be a mapping')
     document = cast('dict[str, Any]', loaded)
