@@ -9,7 +9,8 @@ private ones of tests, the harness's own, Logfire's and the global one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
@@ -27,9 +28,9 @@ class ValidatingProcessor(SpanProcessor):
         self.problems += problems(span)
 
 
-@pytest.fixture(autouse=True)
-def span_vocabulary() -> Iterator[ValidatingProcessor]:
-    """Fail a test that emits a span which breaks the vocabulary. A test that does so on purpose clears `problems`."""
+@contextmanager
+def watching() -> Generator[ValidatingProcessor]:
+    """Check every span of the process that ends within the block."""
     processor = ValidatingProcessor()
     end = Span.end
 
@@ -41,5 +42,12 @@ def span_vocabulary() -> Iterator[ValidatingProcessor]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Span, 'end', end_and_check)
+        yield processor
+
+
+@pytest.fixture(autouse=True)
+def span_vocabulary() -> Iterator[ValidatingProcessor]:
+    """Fail a test that emits a span which breaks the vocabulary. A test that does so on purpose clears `problems`."""
+    with watching() as processor:
         yield processor
     assert processor.problems == []

@@ -25,7 +25,6 @@ from tests.telemetry.tracing import (
     SELECTION,
     START,
     Tracing,
-    advisor_call,
     calling,
     context,
     on_request,
@@ -484,12 +483,27 @@ def test_broken_processor_costs_no_result(at: str, caplog: pytest.LogCaptureFixt
     ]
 
 
+def test_span_that_cannot_start_costs_no_parent(tracing: Tracing) -> None:
+    """Where the consultation's span cannot start, what runs inside it still hangs under the span above."""
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(Broken(at='start'))
+    tracer = tracing.provider.get_tracer('app')
+    with (
+        tracer.start_as_current_span('above') as above,
+        emit.consulting(context(tracer=provider.get_tracer('pydantic-ai')), START) as span,
+    ):
+        tracer.start_span('inside').end()
+        span.end_with(START)
+    [inside, outer] = tracing.spans
+    assert inside.parent == above.get_span_context()
+    assert dict(outer.attributes or {}) == {}
+
+
 @pytest.mark.anyio
 async def test_parallel_consultations_do_not_mix(tracing: Tracing) -> None:
     """Each of three parallel calls has its own consultation under its own `execute_tool`, with its own facts."""
     waiting = asyncio.Barrier(3)
-    model = calling(*(advisor_call(f'call-{n}') for n in (1, 2, 3)))
-    agent = Agent(model, name='executor', capabilities=[tracing.capability])
+    agent = Agent(calling('call-1', 'call-2', 'call-3'), name='executor', capabilities=[tracing.capability])
 
     @agent.tool
     async def advisor(ctx: RunContext[Any]) -> str:
@@ -516,7 +530,7 @@ async def test_parallel_consultations_do_not_mix(tracing: Tracing) -> None:
 async def test_cancelled_consultation(tracing: Tracing) -> None:
     """Cancelling the run while the advisor is asked ends the span as cancelled, and the cancellation passes."""
     asked = asyncio.Event()
-    agent = Agent(calling(advisor_call('call-1')), name='executor', capabilities=[tracing.capability])
+    agent = Agent(calling('call-1'), name='executor', capabilities=[tracing.capability])
 
     @agent.tool
     async def advisor(ctx: RunContext[Any]) -> str:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext
 
@@ -147,6 +147,7 @@ def read_both_ways(tracing: Tracing, reader: Callable[[Any], list[Any]]) -> tupl
     return reader(tracing.spans), reader(tree)
 
 
+@settings(deadline=None)
 @given(selections)
 def test_selection_round_trip(facts: SelectionFacts) -> None:
     """Every selection comes back as it was, its origin filled."""
@@ -155,6 +156,7 @@ def test_selection_round_trip(facts: SelectionFacts) -> None:
     assert read_both_ways(tracing, read.selections) == ([facts], [facts])
 
 
+@settings(deadline=None)
 @given(claims)
 def test_claim_round_trip(facts: ClaimFacts) -> None:
     """Every claim comes back as it was, its origin filled."""
@@ -163,6 +165,7 @@ def test_claim_round_trip(facts: ClaimFacts) -> None:
     assert read_both_ways(tracing, read.claims) == ([facts], [facts])
 
 
+@settings(deadline=None)
 @given(routes())
 def test_route_round_trip(facts: RouteFacts) -> None:
     """Every routing decision comes back as it was, its origin filled."""
@@ -171,6 +174,7 @@ def test_route_round_trip(facts: RouteFacts) -> None:
     assert read_both_ways(tracing, read.routes) == ([facts], [facts])
 
 
+@settings(deadline=None)
 @given(consultations())
 def test_consultation_round_trip(facts: ConsultationFacts) -> None:
     """Every finished consultation comes back as it was, its origin filled and its duration measured."""
@@ -181,6 +185,7 @@ def test_consultation_round_trip(facts: ConsultationFacts) -> None:
     assert read_both_ways(tracing, read.consultations) == ([facts], [facts])
 
 
+@settings(deadline=None)
 @given(consultations())
 def test_timed_consultation_round_trip(facts: ConsultationFacts) -> None:
     """Every consultation recorded while it takes place comes back as it ended."""

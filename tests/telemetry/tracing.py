@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -14,12 +14,19 @@ from pydantic_ai import Agent, RunContext
 from pydantic_ai.capabilities import Hooks, Instrumentation
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models import Model, ModelRequestContext
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RunUsage
 
-from advisor_harness.telemetry import ClaimFacts, ConsultationFacts, RouteFacts, SelectionFacts
+from advisor_harness.telemetry import (
+    ClaimFacts,
+    ConsultationFacts,
+    RouteFacts,
+    SelectionFacts,
+    emit,
+    hand_over_instrumentation,
+)
 
 Emit = Callable[[RunContext[Any]], None]
 
@@ -104,15 +111,64 @@ def on_request(emit: Emit) -> Hooks[Any]:
     return Hooks(before_model_request=before)
 
 
-def calling(*calls: ToolCallPart) -> Model:
-    """A model that makes these tool calls in its first response and says `done` in the next."""
+def calling(*call_ids: str) -> Model:
+    """A model that calls the tool `advisor` with these ids in its first response and says `done` in the next."""
 
     def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        return ModelResponse(parts=[TextPart('done')] if len(messages) > 1 else list(calls))
+        calls = [ToolCallPart('advisor', {}, tool_call_id=call_id) for call_id in call_ids]
+        return ModelResponse(parts=[TextPart('done')] if len(messages) > 1 else calls)
 
-    return FunctionModel(answer, model_name='exec-model')
+    async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[DeltaToolCalls | str]:
+        if len(messages) > 1:
+            yield 'done'
+        else:
+            yield {n: DeltaToolCall('advisor', '{}', tool_call_id=call_id) for n, call_id in enumerate(call_ids)}
+
+    return FunctionModel(answer, stream_function=stream, model_name='exec-model')
 
 
-def advisor_call(call_id: str) -> ToolCallPart:
-    """A call of the tool `advisor`."""
-    return ToolCallPart('advisor', {}, tool_call_id=call_id)
+def saying(text: str) -> Model:
+    """A model that always gives this answer."""
+    return FunctionModel(lambda _, __: ModelResponse(parts=[TextPart(text)]), model_name='adv-model')
+
+
+def advised_agent(
+    *capabilities: Any, advisor: Model, call_ids: Sequence[str] = ('call-1',), limit: int = 2
+) -> Agent[None, str]:
+    """An executor that emits all four spans, as advisor and router do, and asks `advisor` in a run of its own."""
+
+    def decide(ctx: RunContext[Any]) -> None:
+        emit.route(ctx, ROUTE)
+        if ctx.run_step == 1:
+            emit.select(ctx, SELECTION)
+
+    executor = Agent(calling(*call_ids), name='executor', capabilities=[*capabilities, on_request(decide)])
+    used = 0
+
+    @executor.tool(name='advisor')
+    async def ask(ctx: RunContext[Any]) -> str:
+        nonlocal used
+        call_id = str(ctx.tool_call_id)
+        if used == limit:
+            emit.claim(ctx, replace(REFUSED, call_id=call_id, limit=limit, used=used, remaining=0))
+            return 'limit reached'
+        used += 1
+        emit.claim(ctx, replace(GRANTED, call_id=call_id, limit=limit, used=used, remaining=limit - used))
+        return await consult(ctx, advisor, call_id)
+
+    return executor
+
+
+async def consult(ctx: RunContext[Any], advisor: Model, call_id: str) -> str:
+    """One consultation, recorded while it takes place."""
+    nested = Agent(advisor, name='advisor')
+    hand_over_instrumentation(ctx, nested)
+    start = replace(START, call_id=call_id)
+    with emit.consulting(ctx, start) as span:
+        try:
+            result = await nested.run('QUESTION', usage=ctx.usage, conversation_id=ctx.conversation_id)
+        except Exception:
+            span.end_with(replace(start, outcome='error', error_code='overloaded'))
+            raise
+        span.end_with(replace(start, outcome='advised'))
+    return result.output

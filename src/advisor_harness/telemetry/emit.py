@@ -11,9 +11,18 @@ import logging
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from opentelemetry.trace import INVALID_SPAN, NoOpTracer, Span, StatusCode, Tracer, get_current_span, use_span
+from opentelemetry.context import attach, detach
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    NoOpTracer,
+    Span,
+    StatusCode,
+    Tracer,
+    get_current_span,
+    set_span_in_context,
+)
 
 from advisor_harness.telemetry import conventions as names, fields
 
@@ -23,6 +32,8 @@ if TYPE_CHECKING:
 
     from advisor_harness.telemetry.facts import ClaimFacts, ConsultationFacts, RouteFacts, SelectionFacts
 
+    _Attributes: TypeAlias = dict[str, AttributeValue]
+
 __all__ = ['ConsultationSpan', 'claim', 'consultation', 'consulting', 'route', 'select']
 
 FAILED_OUTCOMES: Final = frozenset({'empty', 'invalid_output', 'refused', 'usage_limit', 'error', 'timeout'})
@@ -31,12 +42,6 @@ FAILED_OUTCOMES: Final = frozenset({'empty', 'invalid_output', 'refused', 'usage
 _WARN: Final = 13
 _ERROR: Final = 17
 _BLOCKED: Final = 'history_incompatible'
-_KNOWN_AT_THE_END: Final = (
-    names.ADVISOR_CONSULTATION_OUTCOME,
-    names.ADVISOR_COST_KNOWN,
-    names.ERROR_TYPE,
-    names.LOGFIRE_LEVEL_NUM,
-)
 _logger = logging.getLogger(__name__)
 
 
@@ -47,8 +52,8 @@ def select(ctx: RunContext[Any], facts: SelectionFacts) -> None:
     """
     if isinstance(ctx.tracer, NoOpTracer):
         return
-    with _logged():
-        attributes = _attributes(ctx, names.SELECT_ADVISOR, facts, fields.SELECTION)
+    with _logged:
+        attributes = _common(ctx, names.SELECT_ADVISOR) | _carried(facts, fields.SELECTION)
         attributes[names.LOGFIRE_MSG] = f'advisor path: {facts.path} ({facts.reason})'
         _decide(ctx.tracer, names.SELECT_ADVISOR, attributes)
         if chat := _chat_span(ctx):
@@ -59,8 +64,8 @@ def claim(ctx: RunContext[Any], facts: ClaimFacts) -> None:
     """Record a claim on a limit: span `claim advisor quota`, a warning when it was refused."""
     if isinstance(ctx.tracer, NoOpTracer):
         return
-    with _logged():
-        attributes = _attributes(ctx, names.CLAIM_ADVISOR_QUOTA, facts, fields.CLAIM)
+    with _logged:
+        attributes = _common(ctx, names.CLAIM_ADVISOR_QUOTA) | _carried(facts, fields.CLAIM)
         answer = 'granted' if facts.granted else 'refused'
         used = f', {facts.used} of {facts.limit} used' if facts.used is not None else ''
         attributes[names.LOGFIRE_MSG] = f'advisor quota {answer} by {facts.enforcer}: {facts.scope}{used}'
@@ -73,8 +78,8 @@ def route(ctx: RunContext[Any], facts: RouteFacts) -> None:
     """Record which model serves this request: span `route model request`, an error when the history cannot be sent."""
     if isinstance(ctx.tracer, NoOpTracer):
         return
-    with _logged():
-        attributes = _attributes(ctx, names.ROUTE_MODEL_REQUEST, facts, fields.ROUTE)
+    with _logged:
+        attributes = _common(ctx, names.ROUTE_MODEL_REQUEST) | _carried(facts, fields.ROUTE)
         attributes[names.LOGFIRE_MSG] = f'model route: {facts.route or facts.model} ({facts.decision}, {facts.reason})'
         blocked = facts.history_action == 'blocked'
         if blocked:
@@ -98,8 +103,8 @@ def consultation(
     """
     if isinstance(ctx.tracer, NoOpTracer):
         return
-    with _logged():
-        attributes = _consultation_attributes(ctx, facts)
+    with _logged:
+        attributes = _common(ctx, names.CONSULT_ADVISOR) | _consultation_attributes(facts)
         span = ctx.tracer.start_span(names.CONSULT_ADVISOR, attributes=attributes, start_time=start_time)
         if facts.outcome in FAILED_OUTCOMES:
             span.set_status(StatusCode.ERROR)
@@ -136,47 +141,43 @@ def consulting(ctx: RunContext[Any], start: ConsultationFacts) -> Generator[Cons
     if isinstance(ctx.tracer, NoOpTracer):
         yield handle
         return
-    span = _start_consultation(ctx, start)
+    span, attributes = _start_consultation(ctx, start)
+    # Not `start_as_current_span`: by default that puts an exception's text and stack into the span.
+    token = attach(set_span_in_context(span))
     try:
-        # Both flags would otherwise put the exception's text and stack into the span, whatever the run allows.
-        with use_span(span, end_on_exit=False, record_exception=False, set_status_on_exception=False):
-            yield handle
+        yield handle
     except BaseException as exc:
         if not handle.ended:
             # The cancellations of asyncio and trio, `KeyboardInterrupt` and `GeneratorExit` are no `Exception`.
             handle.facts = replace(start, outcome='error' if isinstance(exc, Exception) else 'cancelled')
         raise
     finally:
-        _end_consultation(ctx, span, handle.facts)
+        detach(token)
+        _end_consultation(span, attributes, handle.facts)
 
 
-def _start_consultation(ctx: RunContext[Any], facts: ConsultationFacts) -> Span:
-    with _logged():
-        attributes = _consultation_attributes(ctx, facts)
-        for key in _KNOWN_AT_THE_END:
-            attributes.pop(key, None)
+def _start_consultation(ctx: RunContext[Any], facts: ConsultationFacts) -> tuple[Span, _Attributes]:
+    with _logged:
+        attributes = _common(ctx, names.CONSULT_ADVISOR) | _carried(facts, fields.CONSULTATION)
+        del attributes[names.ADVISOR_CONSULTATION_OUTCOME]
         attributes[names.LOGFIRE_MSG] = _consultation_title(facts)
-        return ctx.tracer.start_span(names.CONSULT_ADVISOR, attributes=attributes)
-    return INVALID_SPAN
+        return ctx.tracer.start_span(names.CONSULT_ADVISOR, attributes=attributes), attributes
+    # As an uninstrumented run has it: what runs inside keeps its parent.
+    return NonRecordingSpan(get_current_span().get_span_context()), {}
 
 
-def _end_consultation(ctx: RunContext[Any], span: Span, facts: ConsultationFacts) -> None:
-    with _logged():
+def _end_consultation(span: Span, present: _Attributes, facts: ConsultationFacts) -> None:
+    with _logged:
         if span.is_recording():
-            _set_changed(span, _consultation_attributes(ctx, facts))
+            attributes = _consultation_attributes(facts)
+            span.set_attributes({key: value for key, value in attributes.items() if present.get(key) != value})
             if facts.outcome in FAILED_OUTCOMES:
                 span.set_status(StatusCode.ERROR)  # no description: it is no place for a message
         span.end()
 
 
-def _set_changed(span: Span, attributes: Mapping[str, AttributeValue]) -> None:
-    """Set what the span does not have yet: setting one attribute costs as much as comparing twenty."""
-    present: Mapping[str, AttributeValue] = getattr(span, 'attributes', None) or {}
-    span.set_attributes({key: value for key, value in attributes.items() if present.get(key) != value})
-
-
-def _consultation_attributes(ctx: RunContext[Any], facts: ConsultationFacts) -> dict[str, AttributeValue]:
-    attributes = _attributes(ctx, names.CONSULT_ADVISOR, facts, fields.CONSULTATION)
+def _consultation_attributes(facts: ConsultationFacts) -> _Attributes:
+    attributes = _carried(facts, fields.CONSULTATION)
     failed = facts.outcome in FAILED_OUTCOMES
     if failed or facts.error_code is not None:
         attributes[names.ERROR_TYPE] = facts.error_code or fields.OTHER_ERROR
@@ -198,11 +199,9 @@ def _consultation_title(facts: ConsultationFacts) -> str:
     return f'consult advisor {model} ({facts.path})'
 
 
-def _attributes(
-    ctx: RunContext[Any], span_name: str, facts: object, table: Mapping[str, str]
-) -> dict[str, AttributeValue]:
-    """The common attributes and those of `table`. What is `None` or empty is absent."""
-    attributes: dict[str, AttributeValue] = {
+def _common(ctx: RunContext[Any], span_name: str) -> _Attributes:
+    """Where in which run the span belongs. Set on every span: only Logfire copies them from the run's own."""
+    attributes: _Attributes = {
         names.GEN_AI_AGENT_NAME: (ctx.agent.name if ctx.agent else None) or 'agent',
         names.GEN_AI_AGENT_CALL_ID: ctx.run_id or '',
         fields.STEP[span_name]: ctx.run_step,
@@ -210,11 +209,13 @@ def _attributes(
     }
     if ctx.conversation_id is not None:
         attributes[names.GEN_AI_CONVERSATION_ID] = ctx.conversation_id
-    for field, key in table.items():
-        value = getattr(facts, field)
-        if value is not None and value != ():
-            attributes[key] = value
     return attributes
+
+
+def _carried(facts: object, table: Mapping[str, str]) -> _Attributes:
+    """The facts of `table`. What is `None` or empty is absent."""
+    values = ((key, getattr(facts, field)) for field, key in table.items())
+    return {key: value for key, value in values if value is not None and value != ()}
 
 
 def _decide(tracer: Tracer, name: str, attributes: Mapping[str, AttributeValue], *, failed: bool = False) -> None:
@@ -238,9 +239,16 @@ def _chat_span(ctx: RunContext[Any]) -> Span | None:
     return span if ours else None
 
 
-@contextmanager
-def _logged() -> Generator[None]:
-    try:
-        yield
-    except Exception:  # a tracer or exporter that fails must not cost the user the run
-        _logger.exception('A span was not recorded.')
+class _Logged:
+    """Logs an exception of the block and goes on: a broken tracer or exporter must not cost the user the run."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, exc: BaseException | None, traceback: object) -> bool:
+        if not isinstance(exc, Exception):
+            return False
+        _logger.error('A span was not recorded.', exc_info=exc)
+        return True
+
+
+_logged: Final = _Logged()

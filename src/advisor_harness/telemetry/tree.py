@@ -22,8 +22,10 @@ _OWN: Final = re.compile(
     r'|gen_ai\.(agent\.name|operation\.name|provider\.name|request\.model|tool\.name|tool\.call\.id)'
     r'|error\.type|logfire\.(msg|level_num)'
 )
-# Repeats of other attributes, places in the source, and what Logfire's SDK notes for its own use.
-_NOISE: Final = re.compile(r'(logfire\.(json_schema|metrics|span_type|msg_template)|baggage_conflict\..+|code\..+)')
+# Repeats of other attributes, places in the source, times, and what Logfire's SDK notes for its own use.
+_NOISE: Final = re.compile(
+    r'logfire\.(json_schema|metrics|span_type|msg_template)|baggage_conflict\..+|code\..+|.+\.time_to_first_chunk'
+)
 _GENERATED_ID: Final = re.compile(r'pyd_ai_[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}')
 _NEEDS_QUOTES: Final = re.compile(r'^$|[\s,={}\[\]"]')
 _TOOL: Final = 'execute_tool '
