@@ -116,7 +116,7 @@ class _Lifecycle(CaseLifecycle[Any, Any, Any]):
         return replace(ctx, _span_tree=tree, metrics=self._metrics(ctx))
 
     def _metrics(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, int | float]:
-        """The task's own metrics and those of its requests; pydantic-evals counts these from other spans, or not at all."""
+        """The metrics of the task and of its requests; pydantic-evals counts these from other spans or not at all."""
         seen = ctx._span_tree  # pyright: ignore[reportPrivateUsage] - the property raises where nothing was seen
         counted = span_metrics(node.attributes for node in seen) if isinstance(seen, SpanTree) else {}
         own = {name: value - counted.get(name, 0) for name, value in ctx.metrics.items()}

@@ -1,4 +1,8 @@
-"""Scorers: pydantic-evals evaluators for what an advisor does, grouped by what they read."""
+"""Scorers: pydantic-evals evaluators for what an advisor does, grouped by what they read.
+
+They read a run through `telemetry.read`, the task's output and the case, so that any advisor that emits the vocabulary
+can be scored.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,43 @@ from typing import Any
 
 from pydantic_evals.evaluators import Evaluator
 
-__all__ = ['ALL']
+from advisor_harness.evals.scorers.advice import AdviceWithinBounds, NotAnEcho, NotTruncated, StructuredAdviceValid
+from advisor_harness.evals.scorers.decisions import ExpectedSelection
+from advisor_harness.evals.scorers.failures import (
+    ExpectedError,
+    ExpectedErrorCode,
+    ExpectedOutcomes,
+    ExpectedRefusals,
+    RequestCount,
+)
+from advisor_harness.evals.scorers.traces import OwnSpansValid
 
-ALL: tuple[type[Evaluator[Any, Any, Any]], ...] = ()
-"""Every scorer of this package, for datasets that name them in a file."""
+__all__ = [
+    'ALL',
+    'AdviceWithinBounds',
+    'ExpectedError',
+    'ExpectedErrorCode',
+    'ExpectedOutcomes',
+    'ExpectedRefusals',
+    'ExpectedSelection',
+    'NotAnEcho',
+    'NotTruncated',
+    'OwnSpansValid',
+    'RequestCount',
+    'StructuredAdviceValid',
+]
+
+ALL: tuple[type[Evaluator[Any, Any, Any]], ...] = (
+    AdviceWithinBounds,
+    ExpectedError,
+    ExpectedErrorCode,
+    ExpectedOutcomes,
+    ExpectedRefusals,
+    ExpectedSelection,
+    NotAnEcho,
+    NotTruncated,
+    OwnSpansValid,
+    RequestCount,
+    StructuredAdviceValid,
+)
+"""Every scorer here, for datasets that name them in a file."""
