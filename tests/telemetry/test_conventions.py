@@ -39,6 +39,21 @@ def test_generated_files_are_up_to_date(generator: ModuleType) -> None:
     assert generator.outdated() == []
 
 
+def test_source_has_the_layout_of_weaver() -> None:
+    """Every group, attribute and member has what Weaver's schema demands, and no id is given twice."""
+    yaml = pytest.importorskip('yaml')
+    source = Path(names.__file__).with_suffix('.yaml').read_text('utf-8')
+    groups: list[dict[str, Any]] = yaml.safe_load(source)['groups']
+    definitions = [spec for group in groups for spec in group['attributes'] if 'id' in spec]
+    members = [member for spec in definitions if isinstance(spec['type'], dict) for member in spec['type']['members']]
+    ids = [spec['id'] for spec in (*groups, *definitions)]
+    assert [group['id'] for group in groups if not {'type', 'brief', 'attributes'} <= {*group}] == []
+    assert [group['id'] for group in groups if group['type'] == 'span' and 'span_kind' not in group] == []
+    assert [spec['id'] for spec in definitions if not {'type', 'brief', 'stability'} <= {*spec}] == []
+    assert [member for member in members if not {'id', 'value', 'brief', 'stability'} <= {*member}] == []
+    assert len(ids) == len({*ids})
+
+
 def test_check_names_the_outdated_file(
     generator: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

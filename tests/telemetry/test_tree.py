@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
-from pydantic_ai import Agent, ModelHTTPError
+from pydantic_ai import Agent, ModelHTTPError, RunContext
+from pydantic_ai.capabilities import Hooks
 from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from syrupy.assertion import SnapshotAssertion
 
-from advisor_harness.telemetry import SpanView, tree
-from tests.telemetry.tracing import Tracing, advised_agent, saying
+from advisor_harness.telemetry import SpanView, emit, tree
+from tests.telemetry.tracing import REFUSED, START, Tracing, advised_agent, saying
 
 pytestmark = pytest.mark.anyio
 
@@ -57,6 +60,35 @@ async def test_parallel_calls_with_a_refusal(span_snapshot: SnapshotAssertion) -
 async def test_every_way_of_running_gives_the_same_tree(style: Callable[[Agent[None, str]], Awaitable[None]]) -> None:
     """Streaming and stepping through a run change nothing about its spans."""
     assert await parallel(style) == await parallel(run)
+
+
+def test_sync_run_gives_the_same_tree() -> None:
+    """`run_sync` changes nothing about the spans of a run."""
+    tracing = Tracing()
+    agent = advised_agent(tracing.capability, advisor=saying('ADVICE'))
+    with asyncio.Runner() as runner:
+        runner.run(agent.run('hi'))
+        in_a_loop = tree.render(tracing.spans)
+        tracing.exporter.clear()
+        asyncio.set_event_loop(runner.get_loop())  # else pydantic-ai opens a loop of its own and leaves it open
+        advised_agent(tracing.capability, advisor=saying('ADVICE')).run_sync('hi')
+        asyncio.set_event_loop(None)
+    assert tree.render(tracing.spans) == in_a_loop
+
+
+async def test_native_consultation(tracing: Tracing, span_snapshot: SnapshotAssertion) -> None:
+    """A consultation that the provider made, and one that it refused, hang under the request that they were part of."""
+
+    async def after(
+        ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        emit.consultation(ctx, replace(START, path='native', outcome='redacted'), start_time=1, end_time=1)
+        emit.claim(ctx, replace(REFUSED, enforcer='provider', used=None, remaining=None))
+        return response
+
+    hooks: Hooks[Any] = Hooks(after_model_request=after)
+    await Agent(saying('done'), name='executor', capabilities=[tracing.capability, hooks]).run('hi')
+    assert tree.render(tracing.spans) == span_snapshot
 
 
 async def test_failed_consultation(tracing: Tracing, span_snapshot: SnapshotAssertion) -> None:
