@@ -203,5 +203,5 @@ def test_encoded_echoes_are_found() -> None:
 )
 def test_what_is_no_credential_is_not_sought(headers: dict[str, str]) -> None:
     """Short values, placeholders and other headers do not stop a recording."""
-    value = list(headers.values())[0]
+    value = next(iter(headers.values()))
     assert list(noted(headers).find([value, value.removeprefix('Bearer ')])) == []

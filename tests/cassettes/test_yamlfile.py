@@ -78,8 +78,8 @@ def test_what_does_not_survive_is_told() -> None:
         ),
         (
             'interactions: !!python/object:os.system []\n',
-            "it is not readable YAML: could not determine a constructor for the tag 'tag:yaml.org,2002:python/object:os.system' "
-            'in "<byte string>", line 1, column 15',
+            'it is not readable YAML: could not determine a constructor for the tag '
+            """'tag:yaml.org,2002:python/object:os.system' in "<byte string>", line 1, column 15""",
         ),
     ],
 )

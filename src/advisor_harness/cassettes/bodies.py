@@ -45,7 +45,7 @@ def encode_json(value: Json) -> bytes:
 
 
 def json_length(value: Json) -> int:
-    """Bytes of the JSON that other loaders rebuild from `parsed_body`; some clients compare it with `content-length`."""
+    """Bytes of the JSON that other loaders rebuild from `parsed_body`, which some clients compare with the header."""
     return len(json.dumps(value))
 
 

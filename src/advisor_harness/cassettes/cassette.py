@@ -183,7 +183,7 @@ class Cassette:
             return
         document = self._new_document()
         text = yamlfile.dump(document)
-        findings = [*self._credentials.find(document), *self._credentials.find(text, 'the text of the file')]
+        findings = [*self._credentials.find(document, '$'), *self._credentials.find(text, 'the text of the file')]
         if findings:
             raise SecretLeak(self._path, list(dict.fromkeys(findings)))
         yamlfile.write(self._path, text)

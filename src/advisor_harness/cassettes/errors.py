@@ -60,8 +60,8 @@ class UnmatchedRequest(CassetteError):
         self.url = url
         """The request's URL, without secrets."""
         self.reason: MissReason = reason
-        """Why nothing answers: `different` from all recorded requests, `exhausted` answers, an `empty` file, or an answer
-        that was `truncated` or `abandoned` when it was recorded."""
+        """Why nothing answers: `different` from all recorded requests, `exhausted` answers, an `empty` file, or an
+        answer that was `truncated` or `abandoned` when it was recorded."""
         self.path = path
         """First place where the nearest recorded request differs, such as `$.messages[0].content`, or `None`."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote
@@ -31,4 +32,4 @@ def record_command(path: Path) -> str:
         return f"`use_cassette({str(path)!r}, mode='record')`"
     # `<case>.<arm>` or `<case>.<arm>.<n>`; a case may hold dots itself.
     case = '.'.join(name[:-2] if name[-1].isdigit() and len(name) > 2 else name[:-1])
-    return f'`advisor-harness record {suite} --case {unquote(case)}`'
+    return f'`advisor-harness record {suite} --case {shlex.quote(unquote(case))}`'
