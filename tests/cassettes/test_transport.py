@@ -317,10 +317,12 @@ async def test_open_streams_are_saved_as_far_as_they_came(tmp_path: Path) -> Non
     path = tmp_path / 'x.yaml'
     cassette = open_cassette(path, 'record')
 
-    async with client_of(cassette, answering(streamed(b'data: 1\n\n', b'data: 2\n\n'))) as client:
-        async with client.stream('POST', URL, json=ASK) as response:
-            await anext(response.aiter_raw())
-            cassette.save()
+    async with (
+        client_of(cassette, answering(streamed(b'data: 1\n\n', b'data: 2\n\n'))) as client,
+        client.stream('POST', URL, json=ASK) as response,
+    ):
+        await anext(response.aiter_raw())
+        cassette.save()
     cassette.save()
 
     response = read_yaml(path)['interactions'][0]['response']
@@ -365,11 +367,11 @@ async def test_an_error_in_the_middle_replays_in_the_middle(tmp_path: Path) -> N
     cassette = open_cassette(path, 'record')
 
     async def read(client: httpx2.AsyncClient) -> list[bytes]:
-        seen: list[bytes] = []
-        with pytest.raises(httpx2.ReadError):
-            async with client.stream('POST', URL, json=ASK) as response:
-                async for chunk in response.aiter_raw():
-                    seen.append(chunk)
+        async with client.stream('POST', URL, json=ASK) as response:
+            chunks = response.aiter_raw()
+            seen = [await anext(chunks)]
+            with pytest.raises(httpx2.ReadError):
+                await anext(chunks)
         return seen
 
     async with client_of(cassette, answering(streamed(b'data: 1\n\n', httpx2.ReadError('gone')))) as client:

@@ -63,7 +63,7 @@ class _Guard:
         if getattr(sock, 'family', None) not in (socket.AF_INET, socket.AF_INET6) or not isinstance(address, tuple):
             return
         host = _normal(address[0])
-        if not self._is_allowed(host) and not any(host in found for found in list(self._addresses.values())):
+        if not self._is_allowed(host) and not self._is_address_of_allowed(host):
             raise NetworkRefused('A connection to', host)
 
     def _check_name(self, name: Any) -> None:
@@ -78,6 +78,9 @@ class _Guard:
 
     def _is_allowed(self, host: str) -> bool:
         return self._hosts[host] > 0
+
+    def _is_address_of_allowed(self, address: str) -> bool:
+        return any(address in found for name, found in list(self._addresses.items()) if self._is_allowed(name))
 
     def _remember_addresses(self, host: str) -> None:
         # The connection that follows names an address only.
