@@ -1,10 +1,12 @@
-"""What every test may rely on: asyncio as the only backend, and the recordings of real providers where they exist."""
+"""What every test may rely on: asyncio as the only backend, valid spans, and recordings of real providers if present."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+
+from tests.telemetry.checking import span_vocabulary as span_vocabulary  # holds every span of every test to the YAML
 
 SHARED_CASSETTES = Path(__file__).parents[1].parent / 'shared' / 'cassettes'
 
