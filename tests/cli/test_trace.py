@@ -49,7 +49,8 @@ def test_all_attributes_are_printed_on_request() -> None:
     """`--all` shows what other packages put on their spans."""
     finished_run(record('short'), spans=SPANS[:1])
     assert invoke('trace', 'latest', 'short', '--all').stdout == (
-        'mirror / short [advised]: ok\ninvoke_agent doer [INTERNAL] {gen_ai.agent.name=doer, gen_ai.usage.input_tokens=5}\n'
+        'mirror / short [advised]: ok\n'
+        'invoke_agent doer [INTERNAL] {gen_ai.agent.name=doer, gen_ai.usage.input_tokens=5}\n'
     )
 
 

@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -23,7 +22,6 @@ from advisor_harness.evals.reports import json_lines
 from advisor_harness.evals.reports.words import plural
 from advisor_harness.evals.rules import Policy
 from advisor_harness.evals.run import Run, RunOptions, run_suites
-from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.suite import Suite, load_suites
 
 if TYPE_CHECKING:
@@ -71,11 +69,11 @@ def execute(request: Request) -> int:
 def _run(suites: Sequence[Suite], request: Request, out: TextIO) -> Run | None:
     """Run the suites; `None` when somebody interrupted that, who then knows what there is."""
     deliveries = _deliveries(request)
-    watch = _Watch(request, out)
+    watch = _Watch(request.output, out)
     try:
         with watch.progress:
             options = replace(request.options, exporters=deliveries)
-            return asyncio.run(run_suites(suites, options, on_record=watch))
+            return asyncio.run(run_suites(suites, options, on_start=watch.started, on_record=watch.ended))
     except KeyboardInterrupt:
         typer.echo(watch.farewell(), err=True)
         return None
@@ -92,41 +90,34 @@ def _policy(suite: Suite, file: Path | None) -> Policy:
 
 
 class _Watch:
-    """Follows a run by its records: shows them, and knows where they are kept before the run is over."""
+    """Follows a run: shows its records as they come in, and knows where they are kept."""
 
-    def __init__(self, request: Request, out: TextIO) -> None:
-        self.progress = Progress(sys.stderr, shown=not request.output.quiet)
-        self._json = out if request.output.json else None
-        self._runs_dir = request.options.runs_dir
-        self._before = self._folders()
+    def __init__(self, output: Output, out: TextIO) -> None:
+        self.progress = Progress(sys.stderr, shown=not output.quiet)
+        self._json = out if output.json else None
+        self._run: Run | None = None
+        self._total = 0
 
-    def __call__(self, record: CaseRecord) -> None:
+    def started(self, run: Run) -> None:
+        """Take note of where the records will be and how many the run owes."""
+        self._run = run
+        self._total = sum(1 for suite in run.store.meta.suites for _ in suite.expected())
+
+    def ended(self, record: CaseRecord) -> None:
+        """Show a record that was written."""
         if self._json is not None:
             self._json.write(json_lines.line(record.to_json()) + '\n')
             self._json.flush()
-        self.progress.add(record, self.total)
-
-    @cached_property
-    def store(self) -> RunStore | None:
-        """The run's store; `None` before there is one."""
-        # A run names its folder itself, and writes what it owes before its first case: the folder that is new is it.
-        new = sorted(self._folders() - self._before)
-        return RunStore(self._runs_dir / new[-1]) if new else None
-
-    @cached_property
-    def total(self) -> int:
-        """Number of records that the run owes."""
-        return sum(1 for suite in self.store.meta.suites for _ in suite.expected()) if self.store else 0
+        self.progress.add(record, self._total)
 
     def farewell(self) -> str:
         """What somebody who interrupted the run should know."""
-        if self.store is None:
+        if self._run is None:
             return 'interrupted before the first case'
-        kept = f'{len(self.store.records())} of {plural(self.total, "case")} are kept in {self.store.folder.as_posix()}'
-        return f'interrupted: {kept}; judge them with: advisor-harness gate {self.store.id}'
-
-    def _folders(self) -> set[str]:
-        return {path.parent.name for path in self._runs_dir.glob('*/run.json')}
+        return (
+            f'interrupted: {self.progress.ended} of {plural(self._total, "case")} ended and are kept in '
+            f'{self._run.folder.as_posix()}; judge them with: advisor-harness gate {self._run.id}'
+        )
 
 
 def _deliveries(request: Request) -> list[Delivery]:

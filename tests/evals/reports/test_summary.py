@@ -31,11 +31,12 @@ def test_every_fault_of_a_case_is_told(tmp_path: Path) -> None:
     """A recording that was not used up, a missing trace and a score without value are faults even where no error is."""
     cassette = used('s', 'a', hits=1, unused=2, misses=1)
     scores = {'right': Score(True), 'lift': Score(None, 'no advice'), 'bounds': Score(False), 'length': Score(3)}
-    store = stored(tmp_path, record('s', 'a', state='failed', scores=scores, cassette=cassette, trace_complete=False))
+    facts = {'scores': scores, 'cassette': cassette, 'trace_complete': False, 'output': 'née'}
+    store = stored(tmp_path, record('s', 'a', state='failed', **facts))
     (row,) = summarise(one_suite(), store).rows
     assert row.why == (
         'lift: nothing to measure, no advice',
-        'bounds: false',
+        'bounds: false for the output "née"',
         'not in cassettes/s/a.advised.yaml: 1 request',
         'not asked for: 2 of 3 recorded answers in cassettes/s/a.advised.yaml',
         'the trace is not complete',

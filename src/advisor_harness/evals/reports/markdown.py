@@ -79,7 +79,9 @@ def _suite(suite: SuiteSummary) -> str:
     ]
     for met in verdict.preconditions:
         detail = '' if met.ok or not met.detail else f': {_plain(met.detail, _LONGEST_TEXT)}'
-        lines.append(f'- precondition {_plain(met.name)} {share_met(met)} {"met" if met.ok else "**not met**"}{detail}')
+        lines.append(
+            f'- precondition {_plain(met.name)}: {share_met(met)}, {"met" if met.ok else "**not met**"}{detail}'
+        )
     for flip in verdict.flips[:_MOST_ROWS]:
         change = f'{_plain(flip.case)} \\[{_plain(flip.arm)}\\] changed from {flip.from_} to {flip.to}'
         lines.append(f'- {change}: {_plain(flip.why)}' if flip.why else f'- {change}')

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from advisor_harness.evals.records import CaseKey, CaseRecord, State
-from advisor_harness.evals.reports.words import number, plural, share_met
+from advisor_harness.evals.reports.words import clip, number, plural, share_met
 from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import RunVerdict, SuiteVerdict, Verdict
 
@@ -20,6 +21,7 @@ ANSWERED_BY = ('provider', 'local model', 'emulator', 'unknown')
 NOT_RUN = 'the run ended before this case did'
 """What is wrong with a case that left no record."""
 
+_LONGEST_OUTPUT = 300
 _WORST_FIRST: tuple[State, ...] = ('error', 'cancelled', 'unscored', 'failed', 'ok')
 
 _DECIDING = {Verdict.PASS: (), Verdict.BLOCKED: ('fail', 'missing'), Verdict.INCONCLUSIVE: ('missing',)}
@@ -191,7 +193,7 @@ def _faults(record: CaseRecord) -> Iterable[str]:
         yield f'{record.error.type} in the {record.error.where}: {record.error.message}'
     for name, score in record.scores.items():
         if score.value is False:
-            yield f'{name}: {score.reason or "false"}'
+            yield f'{name}: {score.reason or f"false for the output {_shown(record.output)}"}'
         elif score.value is None:
             yield f'{name}: nothing to measure' + (f', {score.reason}' if score.reason else '')
     if (used := record.cassette) is not None and record.error is None:
@@ -212,3 +214,7 @@ def _reasons(suite: SuiteVerdict) -> Iterable[str]:
     for gate in suite.gates:
         if gate.verdict in deciding and gate.severity == 'block':
             yield f'{suite.suite}: {gate.metric} {number(gate.value)} (limit {gate.limit})'
+
+
+def _shown(output: object) -> str:
+    return clip(json.dumps(output, ensure_ascii=False), _LONGEST_OUTPUT)

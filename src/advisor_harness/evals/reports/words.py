@@ -77,9 +77,9 @@ def answers(summary: Summary) -> str:
 
 
 def share_met(condition: Precondition) -> str:
-    """A precondition with its denominator, or as a share where nobody counted."""
+    """A precondition with its denominator; `none` where there is nothing that it could ask for."""
     if condition.n_met is None or condition.n_expected is None:
-        return f'{number(condition.value)} of 1'
+        return 'none' if condition.ok else f'share {number(condition.value)}'
     return f'{condition.n_met}/{condition.n_expected}'
 
 
