@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeGuard
@@ -204,7 +205,9 @@ class Advisor(AbstractCapability[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Record which path this request takes, and leave halves of lost native consultations out of what is sent."""
-        request_context.messages = list(repaired(request_context.messages))
+        messages = repaired(request_context.messages)
+        if messages is not request_context.messages:
+            request_context.messages = list(messages)
         if not isinstance(ctx.tracer, NoOpTracer):
             self._emit_selection(ctx, request_context)
         return request_context
@@ -309,9 +312,9 @@ class Advisor(AbstractCapability[AgentDepsT]):
             return
         # A cancelled run still reports what it spent; anyio would cancel the callback at its first `await`.
         with anyio.CancelScope(shield=consultation.outcome is Outcome.CANCELLED):
-            awaitable = callback(consultation)
-            if awaitable is not None:
-                await awaitable
+            returned = callback(consultation)
+            if inspect.isawaitable(returned):
+                await returned
 
 
 def _delivered(answer: Answer) -> object:

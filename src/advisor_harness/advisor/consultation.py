@@ -152,17 +152,27 @@ class _Exchange:
 
     async def _ask(self) -> Any:
         self.sent = forward(self.ctx, self.options, self.prompt)
-        async with asyncio.timeout(self.options.timeout):
-            model = await resolve_advisor(self.ctx, self.options.model)
-            self.advisor = named(model)
-            with capture_run_messages() as self.messages:
-                result = await self._agent(model).run(
-                    self.sent.prompt,
-                    message_history=self.sent.messages,
-                    conversation_id=self.ctx.conversation_id,
-                    usage=self.ctx.usage,
-                    usage_limits=self.ctx.usage_limits,
-                )
+        timer = asyncio.timeout(self.options.timeout)
+        try:
+            async with timer:
+                return await self._advice(self.sent)
+        except TimeoutError as error:
+            if not timer.expired():
+                raise
+            message = f'The advisor gave no answer within `Advisor.timeout`, {self.options.timeout} seconds.'
+            raise ModelTimeoutError(str(self.advisor.name), message) from error
+
+    async def _advice(self, sent: Forwarded) -> Any:
+        model = await resolve_advisor(self.ctx, self.options.model)
+        self.advisor = named(model)
+        with capture_run_messages() as self.messages:
+            result = await self._agent(model).run(
+                sent.prompt,
+                message_history=sent.messages,
+                conversation_id=self.ctx.conversation_id,
+                usage=self.ctx.usage,
+                usage_limits=self.ctx.usage_limits,
+            )
         return result.output
 
     def _agent(self, model: Model) -> Agent[None, Any]:
@@ -204,14 +214,25 @@ class _Exchange:
     def _responses(self) -> list[ModelResponse]:
         return [message for message in self._own() if isinstance(message, ModelResponse)]
 
-    def _requests(self, cause: BaseException | None) -> int:
-        """Requests sent: one per response, and the one that an error or a cancellation left unanswered."""
+    def _unanswered(self, cause: BaseException | None) -> bool:
+        """Whether an error or a cancellation left the last request unanswered."""
         own = self._own()
         interrupted = isinstance(cause, asyncio.CancelledError | RunCancelled | TimeoutError) or (
             isinstance(cause, Exception) and isinstance(last_error(cause), ModelAPIError)
         )
-        unanswered = interrupted and bool(own) and isinstance(own[-1], ModelRequest)
-        return len(self._responses()) + unanswered
+        return interrupted and bool(own) and isinstance(own[-1], ModelRequest)
+
+    def _usage(self, cause: BaseException | None) -> dict[str, Any]:
+        """What was sent and used; unknown where a request stayed unanswered, which its provider may bill all the same."""
+        responses = self._responses()
+        if self._unanswered(cause):
+            return {'requests': len(responses) + 1}
+        return {
+            'requests': len(responses),
+            'input_tokens': sum(response.usage.input_tokens for response in responses),
+            'output_tokens': sum(response.usage.output_tokens for response in responses),
+            'cost_usd': total_cost(responses),
+        }
 
     def _cut(self) -> bool:
         responses = self._responses()
@@ -253,7 +274,6 @@ class _Exchange:
         )
 
     def record(self, ending: _Ending, duration_s: float | None) -> Consultation:
-        responses = self._responses()
         return Consultation(
             path='local',
             outcome=ending.outcome,
@@ -266,11 +286,8 @@ class _Exchange:
             advice=ending.advice,
             truncated=ending.truncated,
             error_code=ending.code,
-            input_tokens=sum(response.usage.input_tokens for response in responses),
-            output_tokens=sum(response.usage.output_tokens for response in responses),
-            requests=self._requests(ending.cause),
-            cost_usd=total_cost(responses),
             duration_s=duration_s,
+            **self._usage(ending.cause),
         )
 
 
@@ -286,9 +303,6 @@ def _error(options: Options, ending: _Ending) -> BaseException | None:
         return _caused(ToolFailed(texts.unavailable(code)), ending.cause)
     if ending.outcome in _UNUSABLE:
         return _caused(ModelRetry(texts.no_usable_answer(code)), ending.cause)
-    if type(ending.cause) is TimeoutError and options.timeout is not None:
-        message = f'The advisor gave no answer within `Advisor.timeout`, {options.timeout} seconds.'
-        return _caused(ModelTimeoutError(str(named(options.model).name), message), ending.cause)
     return ending.cause
 
 
@@ -306,7 +320,10 @@ def _form(record: Consultation) -> str:
 
 
 def _length(advice: object | None) -> int | None:
-    """Characters of the advice; of its JSON when it is structured, 0 where that has none."""
+    """Characters of the advice; of its JSON when it is structured, `None` where it has no JSON."""
     if advice is None or isinstance(advice, str):
         return None if advice is None else len(advice)
-    return len(to_json(advice, fallback=lambda value: None).decode())
+    try:
+        return len(to_json(advice, bytes_mode='base64', fallback=lambda value: None).decode())
+    except ValueError:  # a circular reference
+        return None

@@ -6,6 +6,7 @@ them withheld.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -69,9 +70,9 @@ def _both(callbacks: Sequence[OnConsultation | None]) -> OnConsultation | None:
 
     async def each(consultation: Any) -> None:
         for callback in distinct:
-            awaitable = callback(consultation)
-            if awaitable is not None:
-                await awaitable
+            returned = callback(consultation)
+            if inspect.isawaitable(returned):
+                await returned
 
     return each
 

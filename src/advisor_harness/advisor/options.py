@@ -53,7 +53,7 @@ class Options:
         _at_least('max_uses', self.max_uses, 1, 'consultations per executor request')
         _at_least('max_uses_per_run', self.max_uses_per_run, 1, 'consultations per run')
         _at_least('max_tokens', self.max_tokens, MIN_MAX_TOKENS, 'output tokens')
-        _at_least('max_transcript_chars', self.max_transcript_chars, 1, 'characters')
+        _at_least('max_transcript_chars', self.max_transcript_chars, 1, 'characters', without='60000')
         _one_of('caching', self.caching, (None, '5m', '1h'))
         _one_of('forward_history', self.forward_history, (False, True, 'transcript'))
         _one_of('on_error', self.on_error, ('raise', 'continue'))
@@ -100,18 +100,24 @@ def _check_model(model: object) -> None:
 
 
 def _one_of(option: str, value: object, allowed: tuple[object, ...]) -> None:
-    # `1 == True`, but a number is not a choice.
-    if not any(value is choice or (isinstance(choice, str) and value == choice) for choice in allowed):
-        raise ValueError(f'`Advisor.{option}` must be one of {", ".join(map(repr, allowed))}; got {value!r}.')
+    # By type and value: `1 == True`, but a number is not a choice.
+    if any(type(value) is type(choice) and value == choice for choice in allowed):
+        return
+    error = ValueError if type(value) in map(type, allowed) else TypeError
+    raise error(f'`Advisor.{option}` must be one of {", ".join(map(repr, allowed))}; got {value!r}.')
 
 
-def _at_least(option: str, value: object, least: int, unit: str) -> None:
-    if value is None:
+def _at_least(option: str, value: object, least: int, unit: str, *, without: str | None = None) -> None:
+    """Check a limit that may be `None`, unless being left out means `without`, another number."""
+    if value is None and without is None:
         return
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f'`Advisor.{option}` must be a whole number of {unit}; got {value!r}.')
     if value < least:
-        raise ValueError(f'`Advisor.{option}` must be at least {least} {unit}; got {value}. Leave it out for no limit.')
+        default = without or 'no limit'
+        raise ValueError(
+            f'`Advisor.{option}` must be at least {least} {unit}; got {value}. Leave it out for {default}.'
+        )
 
 
 def _check_timeout(value: object) -> None:
@@ -134,10 +140,17 @@ def _check_output_type(output_type: object) -> None:
     if output_type is str:
         return
     if isinstance(output_type, str) or output_type is None:
-        raise TypeError(f'`Advisor.output_type` must be a type or another output specification; got {output_type!r}.')
-    # Core builds the schema when an agent is made: a specification that it cannot use fails here, not at the first
-    # consultation.
-    Agent(output_type=cast(Any, output_type))
+        raise _unusable(output_type)
+    try:
+        # Core builds the schema when an agent is made: a specification that it cannot use fails here, not at the first
+        # consultation.
+        Agent(output_type=cast(Any, output_type))
+    except Exception as error:  # core, Pydantic and pydantic-core raise what has no common base
+        raise _unusable(output_type) from error
+
+
+def _unusable(output_type: object) -> TypeError:
+    return TypeError(f'`Advisor.output_type` must be a type or another output specification; got {output_type!r}.')
 
 
 def _check_native(options: Options) -> None:

@@ -19,9 +19,9 @@ from pydantic_ai.exceptions import (
     ModelQuotaExceededError,
     ModelRateLimitError,
     ModelRequestRejectedError,
+    ModelRequestTimeout,
     ModelTimeoutError,
     ModelUnavailableError,
-    RunCancelled,
     UnexpectedModelBehavior,
     UsageLimitExceeded,
 )
@@ -71,9 +71,9 @@ class Failure:
 _BY_ERROR: tuple[tuple[type[Exception], Failure], ...] = (
     # The first match counts: subclasses stand before their bases.
     (UsageLimitExceeded, Failure(Outcome.USAGE_LIMIT, 'usage_limit')),
-    (RunCancelled, Failure(Outcome.CANCELLED, 'cancelled')),
     (ContentFilterError, Failure(Outcome.REFUSED, 'content_filter', optional=True)),
     (UnexpectedModelBehavior, Failure(Outcome.INVALID_OUTPUT, 'invalid_output', optional=True)),
+    (ModelRequestTimeout, Failure(Outcome.TIMEOUT, 'execution_time_exceeded', optional=True)),
     (ModelTimeoutError, Failure(Outcome.TIMEOUT, 'execution_time_exceeded', optional=True)),
     (TimeoutError, Failure(Outcome.TIMEOUT, 'execution_time_exceeded', optional=True)),
     (ModelRateLimitError, Failure(Outcome.ERROR, 'too_many_requests', optional=True)),

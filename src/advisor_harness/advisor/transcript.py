@@ -7,18 +7,25 @@ the question. Where it must be shortened, the oldest remarks go first and tool r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from pydantic_ai import RunContext
 from pydantic_ai.messages import (
+    CachePoint,
+    FilePart,
     ModelMessage,
-    ModelRequest,
+    ModelResponse,
+    RetryFeedbackPart,
+    SpeechPart,
+    TextContent,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
+    UserContent,
     UserPromptPart,
+    is_multi_modal_content,
 )
 
 from advisor_harness.advisor.options import Options
@@ -53,27 +60,44 @@ def forward(ctx: RunContext[Any], options: Options, question: str) -> Forwarded:
     question = redact(question)
     if options.forward_history is False:
         return Forwarded(question)
-    completed = ctx.messages[:-1]
+    completed = ctx.messages[: _asking(ctx)]
     if options.forward_history is True:
         return Forwarded(question, messages=completed, sent_messages=len(completed), dropped_parts=0)
-    text, dropped = transcript(completed, max_chars=options.max_transcript_chars)
-    text = redact(text)
+    text, dropped = transcript(completed, max_chars=options.max_transcript_chars, redact=redact)
     prompt = f'The conversation so far, quoted:\n<transcript>\n{text}\n</transcript>\n\nThe question:\n{question}'
     return Forwarded(prompt, sent_messages=len(completed), sent_chars=len(text), dropped_parts=dropped)
 
 
-def transcript(messages: Sequence[ModelMessage], *, max_chars: int) -> tuple[str, int]:
-    """Quote `messages` in at most `max_chars` characters; returns the text and how many parts were left out."""
+def transcript(
+    messages: Sequence[ModelMessage], *, max_chars: int, redact: Callable[[str], str] | None = None
+) -> tuple[str, int]:
+    """Quote `messages` in at most `max_chars` characters; returns the text and how many parts were left out.
+
+    `redact` sees every remark whole, before anything is shortened: half a secret would no longer look like one.
+    """
     entries = [entry for message in messages for entry in _entries(message)]
-    kept = [entry for entry in entries if entry.text]
-    dropped = len(entries) - len(kept)
-    while _size(kept) > max_chars and any(not entry.evidence for entry in kept):
-        kept.remove(next(entry for entry in kept if not entry.evidence))
-        dropped += 1
-    while _size(kept) > max_chars and len(kept) > 1 and max_chars < len(kept) * 2 * len(_CUT):
-        del kept[0]
-        dropped += 1
-    return '\n'.join(_fitted(kept, max_chars)), dropped
+    kept = [replace(entry, text=(redact or _as_is)(entry.text)) for entry in entries if entry.text]
+    remarks = sum(not entry.evidence for entry in kept)
+    kept = _shortened(kept, max_chars, remarks)
+    # A result of which only a few characters were left would be no evidence.
+    most_results = max(1, max_chars // (2 * len(_CUT)))
+    kept = _shortened(kept, max_chars, len(kept) - most_results)
+    return '\n'.join(_fitted(kept, max_chars)), len(entries) - len(kept)
+
+
+def _asking(ctx: RunContext[Any]) -> int:
+    """Where the response that asks stands in `ctx.messages`, or their end when it is not among them.
+
+    It is the last message, unless the call waited for an approval while its siblings were answered.
+    """
+    for index in range(len(ctx.messages) - 1, -1, -1):
+        message = ctx.messages[index]
+        if isinstance(message, ModelResponse) and any(
+            isinstance(part, ToolCallPart) and part.tool_call_id == ctx.tool_call_id for part in message.parts
+        ):
+            return index
+    # A tool that calls tools on its own gives the call an id that is in no response.
+    return len(ctx.messages) - bool(ctx.messages and isinstance(ctx.messages[-1], ModelResponse))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,26 +111,63 @@ def _entries(message: ModelMessage) -> Iterator[_Entry]:
     for part in message.parts:
         match part:
             case UserPromptPart(content=content):
-                yield _Entry(f'user: {_plain(content)}')
+                yield _Entry(f'user: {_user_text(content)}')
             case ToolReturnPart():
-                content = part.model_response_str()
+                content = replace(part, content=_without_files(part.content)).model_response_str()
                 yield _Entry(f'result of {part.tool_name}: {content}', evidence=True)
             case TextPart(content=content) if content:
                 yield _Entry(f'assistant: {content}')
+            case SpeechPart(speaker=speaker, transcript=content) if content:
+                yield _Entry(f'{speaker}: {content}')
+            case FilePart():
+                yield _Entry(f'assistant: {_BINARY}')
             case ToolCallPart():
                 yield _Entry(f'assistant calls {part.tool_name}: {part.args_as_json_str()}')
-            case _ if isinstance(message, ModelRequest) and part.part_kind == 'retry-feedback':
-                yield _Entry(f'retry: {_plain(getattr(part, "content", ""))}')
+            case RetryFeedbackPart(content=content):
+                yield _Entry(f'retry: {_feedback_text(content)}')
             case _:
                 yield _Entry('')
 
 
-def _plain(content: object) -> str:
+def _user_text(content: str | Sequence[UserContent]) -> str:
     if isinstance(content, str):
         return content
-    if isinstance(content, Sequence):
-        return ' '.join(item if isinstance(item, str) else _BINARY for item in content)  # pyright: ignore[reportUnknownVariableType]
-    return _BINARY
+    return ' '.join(_item_text(item) for item in content if not isinstance(item, CachePoint))
+
+
+def _item_text(item: UserContent) -> str:
+    if isinstance(item, str):
+        return item
+    return item.content if isinstance(item, TextContent) else _BINARY
+
+
+def _feedback_text(content: str | Sequence[Any]) -> str:
+    if isinstance(content, str):
+        return content
+    return '; '.join(f'{".".join(map(str, error["loc"]))}: {error["msg"]}' for error in content)
+
+
+def _without_files(content: Any) -> Any:
+    """A tool's result with placeholders for the files in it, however deep in its lists and mappings."""
+    if is_multi_modal_content(content) or isinstance(content, bytes):
+        return _BINARY
+    if isinstance(content, Mapping):
+        return {key: _without_files(value) for key, value in cast('Mapping[Any, Any]', content).items()}
+    if isinstance(content, list | tuple):
+        return [_without_files(item) for item in cast('Sequence[Any]', content)]
+    return content
+
+
+def _shortened(entries: list[_Entry], max_chars: int, droppable: int) -> list[_Entry]:
+    """Leave out the oldest entries, remarks before evidence, until the rest fits or `droppable` are gone."""
+    excess = _size(entries) - max_chars
+    left_out: set[int] = set()
+    for index in sorted(range(len(entries)), key=lambda index: entries[index].evidence):
+        if excess <= 0 or len(left_out) >= droppable:
+            break
+        left_out.add(index)
+        excess -= len(entries[index].text) + 1
+    return [entry for index, entry in enumerate(entries) if index not in left_out]
 
 
 def _size(entries: Sequence[_Entry]) -> int:
