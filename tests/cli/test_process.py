@@ -66,6 +66,20 @@ def test_an_interrupted_run_keeps_what_ended(folder: Path) -> None:
     assert '    ✗ cancelled   slow [advised]\n        the run ended before this case did\n' in result.stdout
 
 
+@pytest.mark.parametrize('args', [['--quiet'], ['-v'], ['--json']])
+def test_a_reader_who_leaves_changes_no_exit_code(folder: Path, args: list[str]) -> None:
+    """`advisor-harness run | head` ends with the verdict's code, and complains about nothing."""
+    write_project(folder, suite=SUITE.replace("    print('a task may print')\n", ''))
+    with started('run', *args) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        stderr = process.stderr.read()
+    assert process.returncode == 0
+    assert 'Error' not in stderr
+    assert Path('reports/verdict.json').exists()
+
+
 def test_a_suite_may_use_logfire_without_a_token(folder: Path) -> None:
     """A suite that configures Logfire for itself is traced and judged as any other, and sends nothing."""
     pytest.importorskip('logfire')

@@ -15,7 +15,7 @@ from advisor_harness.cli.ending import INTERRUPTED
 from advisor_harness.cli.judging import judge_and_report
 from advisor_harness.cli.options import Output
 from advisor_harness.cli.progress import Progress
-from advisor_harness.cli.stdout import reserved
+from advisor_harness.cli.stdout import reserved, write
 from advisor_harness.evals.errors import HarnessError
 from advisor_harness.evals.records import CaseRecord
 from advisor_harness.evals.reports import json_lines
@@ -106,8 +106,7 @@ class _Watch:
     def ended(self, record: CaseRecord) -> None:
         """Show a record that was written."""
         if self._json is not None:
-            self._json.write(json_lines.line(record.to_json()) + '\n')
-            self._json.flush()
+            write(self._json, json_lines.line(record.to_json()) + '\n')
         self.progress.add(record, self._total)
 
     def farewell(self) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from advisor_harness.cli.options import Output
-from advisor_harness.cli.stdout import console_for
+from advisor_harness.cli.stdout import console_for, write
 from advisor_harness.evals.policy import Policy, judge
 from advisor_harness.evals.reports import json_lines, terminal, write_all
 from advisor_harness.evals.store import RunStore
@@ -23,9 +23,11 @@ def judge_and_report(store: RunStore, policies: Mapping[str, Policy], output: Ou
     verdict = judge(store, policies)
     write_all(store, verdict, REPORTS)
     if output.json:
-        out.write(json_lines.render(verdict) + '\n')
-        out.flush()
+        write(out, json_lines.render(verdict) + '\n')
     else:
-        report = terminal.render(verdict, store, verbose=output.verbose, quiet=output.quiet)
-        console_for(out).print(report, soft_wrap=True)
+        console = console_for(out)
+        with console.capture() as printed:
+            report = terminal.render(verdict, store, verbose=output.verbose, quiet=output.quiet)
+            console.print(report, soft_wrap=True)
+        write(out, printed.get())
     return verdict.verdict.exit_code

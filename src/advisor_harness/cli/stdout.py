@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ['console_for', 'is_plain', 'reserved']
+__all__ = ['console_for', 'is_plain', 'reserved', 'write']
 
 # Tables of a report in a log are as wide as they are: nobody resizes a log.
 _WIDTH_OF_A_LOG = 10_000
@@ -30,6 +30,18 @@ def console_for(file: TextIO) -> Console:
         width = None if file.isatty() else _WIDTH_OF_A_LOG
         return Console(file=file, color_system=None, force_terminal=False, highlight=False, width=width)
     return Console(file=file, highlight=False)
+
+
+def write(out: TextIO, text: str) -> None:
+    """Write `text` at once, or drop it when its reader has left: the exit code is the verdict's all the same."""
+    try:
+        out.write(text)
+        out.flush()
+    except BrokenPipeError:
+        # What is still buffered would fail again when the interpreter flushes it at its end.
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, out.fileno())
+        os.close(devnull)
 
 
 @contextmanager
