@@ -131,6 +131,7 @@ class _Writer:
             return
         self._say(part)
         if part.pending_advice:
+            self._tool()
             self._call()
             return
         self.blocks.append(self._block(part))
@@ -161,10 +162,14 @@ class _Writer:
         self.blocks.append({'type': 'server_tool_use', 'id': identifier, 'name': 'advisor', 'input': {}})
         return identifier
 
-    def _consult(self, part: Part, advice: Advice) -> None:
+    def _tool(self) -> Json:
         tool = _advisor_tool(self.answer.request)
         if tool is None:
-            raise NoReply(f'the script gives advice, and the request does not offer {ADVISOR_TOOL!r}')
+            raise NoReply(f'the script asks the advisor, and the request does not offer {ADVISOR_TOOL!r}')
+        return tool
+
+    def _consult(self, part: Part, advice: Advice) -> None:
+        tool = self._tool()
         if self.pending:
             identifier = self.pending.pop(0)
         else:
@@ -185,7 +190,7 @@ class _Writer:
         if not self.iterations or isinstance(self.iterations[-1], Advice):
             self.iterations.append([])  # the executor reads the advice, even if it has nothing to add
         billed = self._billed(str(tool['model']) if tool else '')
-        total = {key: sum(i[key] for i in billed if i['type'] == 'message') for key in _COUNTS}
+        total = {key: sum(i[key] for i in billed if i['type'] == 'message') for key in _SUMMED}
         details = {'thinking_tokens': tokens.thought(reply.content, reply.usage)}
         searches = {'web_search_requests': 0, 'web_fetch_requests': 0}
         consulted = any(block['type'] == 'server_tool_use' for block in self.blocks)
@@ -222,7 +227,7 @@ class _Writer:
 
 
 _NO_CACHE_WRITES = {'ephemeral_5m_input_tokens': 0, 'ephemeral_1h_input_tokens': 0}
-_COUNTS = ('input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens')
+_SUMMED = ('input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens')
 
 
 def _counts(read: int, written: int, cached: int = 0) -> dict[str, Any]:

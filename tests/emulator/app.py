@@ -57,7 +57,12 @@ class Emulator:
 
     def _endpoint(self, api: Api) -> Callable[[Request], Awaitable[FaultyResponse]]:
         async def answer(request: Request) -> FaultyResponse:
-            return self.respond(api, await request.body(), dict(request.headers))
+            try:
+                return self.respond(api, await request.body(), dict(request.headers))
+            except Exception as e:
+                # The client sees error 500, which a recording could take for the provider's.
+                self.unanswered.append(f'the emulator failed: {e!r}')
+                raise
 
         return answer
 
@@ -90,31 +95,36 @@ class Emulator:
         reply, api = answer.reply, answer.request.api
         request_id = answer.id('req_011', 'request', length=21)
         headers = {REQUEST_ID_HEADERS[api]: request_id}
+        status, streaming = 200, False
         if reply.raw is not None:
+            status, units = reply.raw.status, text_units(reply.raw.body)
             headers['content-type'] = reply.raw.content_type
-            return self._send(reply.raw.status, text_units(reply.raw.body), headers=headers, fault=reply.fault)
-        if reply.error is not None:
+        elif reply.error is not None:
             body = errors.body(api, reply.error, model=answer.request.model, request_id=request_id)
-            status = reply.error.http_status or errors.status(api, reply.error)
+            status, units = reply.error.http_status or errors.status(api, reply.error), json_units(body)
             headers |= errors.headers(reply.error)
-            return self._send(status, json_units(body), headers=headers, fault=reply.fault)
-        if reply.fault.reset:
-            return self._send(200, [], fault=reply.fault)
-        if reply.fault.error_after is not None and not answer.request.streaming:
-            raise NoReply('the script breaks a stream (`error_after`), and the request is not streamed')
-        streaming = answer.request.streaming
-        units = _stream(answer, request_id) if streaming else json_units(_RENDERERS[api].body(answer))
+        elif reply.fault.reset:
+            units = []
+        elif answer.request.streaming:
+            streaming, units = True, _stream(answer, request_id)
+            headers |= {'content-type': EVENT_STREAM, 'cache-control': 'no-cache'}
+        else:
+            units = _whole(answer)
         if reply.fault.malformed:
             units = damaged(units, stream=streaming)
-        if streaming:
-            headers |= {'content-type': EVENT_STREAM, 'cache-control': 'no-cache'}
-        return self._send(200, units, headers=headers, fault=reply.fault)
+        return self._send(status, units, headers=headers, fault=reply.fault)
 
     def _send(
         self, status: int, units: list[bytes], *, headers: dict[str, str] | None = None, fault: Fault | None = None
     ) -> FaultyResponse:
         full = {'content-type': 'application/json', **(headers or {})}
         return FaultyResponse(units, status, full, fault or Fault(), self.connections)
+
+
+def _whole(answer: Answer) -> list[bytes]:
+    if answer.reply.fault.error_after is not None:
+        raise NoReply('the script breaks a stream (`error_after`), and the request is not streamed')
+    return json_units(_RENDERERS[answer.request.api].body(answer))
 
 
 def _stream(answer: Answer, request_id: str) -> list[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +28,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openrouter import OpenRouterProvider
 
 from .script import Api
-from .server import Source, serve
+from .server import EmulatorError, Source, serve
 
 KEY = 'not-a-key'
 
@@ -88,7 +88,7 @@ class Clients:
 
 
 @asynccontextmanager
-async def clients_of(origin: str) -> AsyncIterator[Clients]:
+async def clients_of(origin: str) -> AsyncGenerator[Clients]:
     """Clients of a server that runs."""
     upstream = Upstream(origin)
     async with httpx2.AsyncClient(transport=upstream, timeout=10) as http:
@@ -96,7 +96,7 @@ async def clients_of(origin: str) -> AsyncIterator[Clients]:
 
 
 @asynccontextmanager
-async def emulating(*scripts: Source) -> AsyncIterator[Clients]:
+async def emulating(*scripts: Source) -> AsyncGenerator[Clients]:
     """Serve scripts for as long as the block runs, and give clients of them."""
     async with serve(*scripts) as origin, clients_of(origin) as clients:
         yield clients
@@ -128,11 +128,19 @@ async def ask(model: Model[Any], prompt: str, *, streamed: bool, **options: Any)
     return [message for message in result.all_messages() if isinstance(message, ModelResponse)]
 
 
-async def refusal(model: Model[Any], **options: Any) -> ModelHTTPError:
-    """The error of a run that the provider refuses."""
-    with pytest.raises(ModelHTTPError) as caught:
-        await ask(model, 'hi', streamed=False, **options)
-    return caught.value
+async def refused(api: Api, reply: dict[str, Any], **options: Any) -> tuple[str, ModelHTTPError]:
+    """Ask for a reply that the API cannot express: what the server says at its end, and what the client got."""
+    errors: list[ModelHTTPError] = []
+
+    async def run() -> None:
+        async with emulating(script(reply)) as clients:
+            with pytest.raises(ModelHTTPError) as caught:
+                await ask(clients.model(api), 'hi', streamed=False, **options)
+            errors.append(caught.value)
+
+    with pytest.raises(EmulatorError) as caught:
+        await run()
+    return str(caught.value), errors[0]
 
 
 def told(part: Any) -> tuple[Any, ...]:

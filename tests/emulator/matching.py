@@ -107,13 +107,19 @@ def _step(conversation: Conversation, turns: Sequence[Turn]) -> int | None:
     replies = conversation.replies
     runs = _runs(replies)
     answered = _answered(turns)
-    if turns and turns[-1].role == 'assistant' and answered <= len(runs) and len(run := runs[answered - 1]) > 1:
-        sent = turns[-1].consultations
-        resumed = (run[n] for n in range(1, len(run)) if _consultations([replies[i] for i in run[:n]]) == sent)
-        return next(resumed, None)
+    if turns and turns[-1].role == 'assistant' and answered <= len(runs) and len(runs[answered - 1]) > 1:
+        return _continuation(replies, runs[answered - 1], turns[-1].consultations)
     if answered < len(runs):
         return runs[answered][0]
     return len(replies) - 1 if conversation.repeat else None
+
+
+def _continuation(replies: Sequence[Reply], run: Sequence[int], consultations: int) -> int | None:
+    """The reply of a paused turn that is due when the client sends back so many consultations."""
+    for position in range(1, len(run)):
+        if _consultations([replies[index] for index in run[:position]]) == consultations:
+            return run[position]
+    return None
 
 
 def _answered(turns: Sequence[Turn]) -> int:
@@ -149,4 +155,4 @@ def _describe(request: ProviderRequest) -> str:
     spoken = [text for turn in request.turns if turn.role == 'user' for text in turn.texts]
     tools = ', '.join(sorted(request.tools)) or 'none'
     last = f'{spoken[-1]:.80}' if spoken else ''
-    return f'a {request.api} request to {request.model!r} (tools: {tools}; newest user text: {last!r})'
+    return f'the {request.api} request to {request.model!r} (tools: {tools}; newest user text: {last!r})'

@@ -69,7 +69,7 @@ _UNFINISHED = {'finish_reason': None, 'native_finish_reason': None}
 def _visible(answer: Answer) -> tuple[Answer, list[dict[str, Any]]]:
     """The answer without what only OpenRouter has, and its reasoning."""
     if _advice(answer) and ADVISOR_TOOL not in answer.request.tools:
-        raise NoReply(f'the script gives advice, and the request does not offer {ADVISOR_TOOL!r}')
+        raise NoReply(f'the script asks the advisor, and the request does not offer {ADVISOR_TOOL!r}')
     thoughts = [part for part in answer.reply.content if part.kind in ('thinking', 'redacted_thinking')]
     hidden = {'thinking', 'redacted_thinking', 'advice'}
     parts = [part for part in answer.reply.content if part.kind not in hidden]

@@ -64,6 +64,7 @@ def read_request(api: Api, body: Any, *, attempt: int) -> ProviderRequest:
             raise BadRequest(f'{name}: Field required')
     try:
         system, turns = _READERS[api](body)
+        tools = frozenset(_tool_name(tool) for tool in body.get('tools') or ())
     except (KeyError, TypeError, AttributeError) as e:
         raise BadRequest(f'{key}: not in the format of the API ({e!r})') from e
     return ProviderRequest(
@@ -72,7 +73,7 @@ def read_request(api: Api, body: Any, *, attempt: int) -> ProviderRequest:
         model=str(body['model']),
         system=system,
         turns=tuple(_merge(turns)),
-        tools=frozenset(_tool_name(tool) for tool in body.get('tools') or ()),
+        tools=tools,
         streaming=bool(body.get('stream')),
         attempt=attempt,
     )
@@ -86,12 +87,14 @@ def _read_anthropic(body: Json) -> tuple[str, list[Turn]]:
             turns.append(Turn('assistant', consultations=sum(_is_consultation(block) for block in blocks)))
             continue
         texts = tuple(block['text'] for block in blocks if block['type'] == 'text')
+        # Anthropic has no system messages between turns, so clients wrap their complaints in a tag.
+        complains = bool(texts) and all(text.startswith('<system>') for text in texts)
         if any(block['type'] == 'tool_result' for block in blocks):
             turns.append(Turn('tool'))
-        if texts:
-            # Anthropic has no system messages between turns, so clients wrap their complaints in a tag.
-            complaint = all(text.startswith('<system>') for text in texts)
-            turns.append(Turn('feedback' if complaint else 'user', texts))
+        elif complains:
+            turns.append(Turn('feedback', texts))
+        if texts and not complains:
+            turns.append(Turn('user', texts))
     return _joined(_blocks(body.get('system') or '')), turns
 
 

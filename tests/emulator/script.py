@@ -60,7 +60,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator, model_validator
 
 Api = Literal['anthropic', 'openai-chat', 'openai-responses', 'openrouter']
 ErrorKind = Literal['context_window', 'quota']
@@ -100,7 +100,7 @@ class ToolCall(_Strict):
     """A call of one of the client's own tools."""
 
     name: str = Field(min_length=1)
-    args: dict[str, Any] | str = {}
+    args: dict[str, JsonValue] | str = {}
     """Arguments; a string is sent as it is, also when it is not JSON (Anthropic sends objects only)."""
     id: str | None = None
     """Call id; `None` derives one."""
@@ -254,6 +254,8 @@ class Reply(_Strict):
             raise ValueError(
                 'says nothing: give content, `parts`, `error`, `raw`, `attempts` or `fault: {reset: true}`'
             )
+        if self.fault.error_after is not None and (self.error or self.raw or self.attempts):
+            raise ValueError('`fault.error_after` needs content to break off')
         if not self.is_turn and (extra := {'stop_reason', 'model', 'usage', 'cost_usd'} & self.model_fields_set):
             raise ValueError(f'{_names(sorted(extra))} need content to describe')
         if any(attempt.attempts for attempt in self.attempts):

@@ -6,13 +6,14 @@ import asyncio
 import socket
 import struct
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .app import Emulator
 from .script import Script, load_script
@@ -31,7 +32,7 @@ class EmulatorError(RuntimeError):
 
 
 @contextmanager
-def serving(*scripts: Source) -> Iterator[str]:
+def serving(*scripts: Source) -> Generator[str]:
     """Serve scripts on a free port of 127.0.0.1.
 
     Args:
@@ -55,7 +56,7 @@ def serving(*scripts: Source) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def serve(*scripts: Source) -> AsyncIterator[str]:
+async def serve(*scripts: Source) -> AsyncGenerator[str]:
     """As `serving`, for async code: starting and stopping do not block the event loop."""
     server = _Server([load_script(script) for script in scripts])
     try:
@@ -67,7 +68,7 @@ async def serve(*scripts: Source) -> AsyncIterator[str]:
 
 
 @contextmanager
-def refusing() -> Iterator[str]:
+def refusing() -> Generator[str]:
     """The origin of a port on 127.0.0.1 that refuses connections for as long as the block runs."""
     with socket.socket() as bound:
         bound.bind((HOST, 0))  # bound but not listening: refused, and nobody else can take it
@@ -83,6 +84,7 @@ class _Server:
             self.emulator.application(),
             log_config=None,
             log_level='critical',
+            access_log=False,
             lifespan='off',
             ws='none',
             http='h11',
@@ -117,12 +119,13 @@ class _Server:
 
     def close(self, client: tuple[str, int], *, reset: bool) -> None:
         """End the connection of a client, in order or with a reset."""
-        transport = next(c.transport for c in self._uvicorn.server_state.connections if c.client == tuple(client))
-        if not reset:
-            transport.close()
-            return
-        transport.get_extra_info('socket').setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-        transport.abort()
+        for connection in list(self._uvicorn.server_state.connections):
+            if isinstance(connection, H11Protocol) and connection.client == tuple(client):
+                if reset:
+                    linger = connection.transport.get_extra_info('socket').setsockopt
+                    linger(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+                    connection.transport.abort()
+                connection.transport.close()
 
     async def stopped(self) -> None:
         """Return when the server is asked to stop."""

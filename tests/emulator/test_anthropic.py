@@ -10,8 +10,8 @@ from pydantic_ai.capabilities import NativeTool
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.native_tools import AdvisorTool
 
-from . import ADVISOR_ERRORS, EmulatorError
-from .clients import Clients, ask, both, conversation, emulating, refusal, script, told
+from . import ADVISOR_ERRORS
+from .clients import Clients, ask, both, conversation, refused, told
 
 ADVICE = {'text': 'Say 4.'}
 PAUSE = {'parts': [{'text': 'Wait.'}, {'pending_advice': True}]}
@@ -258,8 +258,9 @@ async def test_the_rules_of_the_advisor_tool(clients: Clients, change: dict[str,
         (
             {'text': 'x', 'advice': ADVICE},
             None,
-            "the script gives advice, and the request does not offer 'advisor_20260301'",
+            "the script asks the advisor, and the request does not offer 'advisor_20260301'",
         ),
+        (PAUSE, None, "the script asks the advisor, and the request does not offer 'advisor_20260301'"),
         (
             {'text': 'x', 'advice': [ADVICE, ADVICE]},
             {'model': 'claude-opus-4-8', 'max_uses': 1},
@@ -280,11 +281,9 @@ async def test_the_rules_of_the_advisor_tool(clients: Clients, change: dict[str,
 async def test_replies_that_the_api_cannot_express(reply: Any, advisor: Any, problem: str) -> None:
     """A script that the provider could not follow is an error of the script, told to client and author."""
     tools = [NativeTool(AdvisorTool(**advisor))] if advisor else []
-    with pytest.raises(EmulatorError) as caught:
-        async with emulating(script(reply)) as clients:
-            refused = await refusal(clients.model('anthropic'), capabilities=tools)
-    assert str(caught.value) == f'requests without a reply in the scripts: 1\n{problem}'
-    assert (refused.status_code, refused.body) == (
+    told_author, told_client = await refused('anthropic', reply, capabilities=tools)
+    assert told_author == f'requests without a reply in the scripts: 1\n{problem}'
+    assert (told_client.status_code, told_client.body) == (
         418,
         {
             'type': 'error',

@@ -107,6 +107,8 @@ def test_a_complaint_about_an_empty_answer_counts_as_a_turn() -> None:
     assert reply_text(chat(('user', 'hi'), ('assistant', 'x'), complaint), counted) == '1'
     tagged = [{'type': 'text', 'text': '<system>Please return text.</system>'}]
     assert reply_text(messages(('user', 'hi'), ('user', tagged)), counted) == '1'
+    results = [{'type': 'tool_result', 'tool_use_id': 't', 'content': 'x'}, *tagged]
+    assert reply_text(messages(('user', 'hi'), ('assistant', []), ('user', results)), counted) == '1'
 
 
 def test_a_paused_turn_is_recognised_by_its_consultations() -> None:
@@ -132,6 +134,8 @@ def test_a_paused_turn_is_recognised_by_its_consultations() -> None:
     ]
     chosen = [choose([script], messages(('user', 'hi'), *history, tools=tool)).reply for history in histories]
     assert chosen == [script.conversations[0].replies[step] for step in (0, 1, 2, 2, 3)]
+    with pytest.raises(NoReply, match=r"^conversation 'c' of script 's' is over after 4 replies"):
+        choose([script], messages(('user', 'hi'), ('assistant', [*uses, *uses]), tools=tool))
 
 
 def test_the_last_reply_repeats_only_where_asked() -> None:
@@ -141,8 +145,8 @@ def test_the_last_reply_repeats_only_where_asked() -> None:
     with pytest.raises(NoReply) as caught:
         reply_text(request, conversation('c', {'text': 'a'}, when={'user': 'hi'}))
     assert str(caught.value) == (
-        "conversation 'c' of script 's' is over after 1 replies, and a openai-chat request to 'm' (tools: look; newest"
-        " user text: 'more') asks for one more; add a reply, or `repeat: true`"
+        "conversation 'c' of script 's' is over after 1 replies, and the openai-chat request to 'm' (tools: look;"
+        " newest user text: 'more') asks for one more; add a reply, or `repeat: true`"
     )
 
 
@@ -157,7 +161,7 @@ def test_a_request_that_nothing_answers_is_described() -> None:
     with pytest.raises(NoReply) as caught:
         reply_text(chat(('user', 'hello')), conversation('c', {'text': 'a'}, when={'user': 'bye'}))
     assert str(caught.value) == (
-        "no conversation answers a openai-chat request to 'm' (tools: none; newest user text: 'hello'); there are: c"
+        "no conversation answers the openai-chat request to 'm' (tools: none; newest user text: 'hello'); there are: c"
     )
 
 

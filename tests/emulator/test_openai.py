@@ -8,7 +8,7 @@ import pytest
 from pydantic_ai.messages import ThinkingPart, ToolCallPart
 
 from . import EmulatorError
-from .clients import Clients, ask, both, conversation, emulating, refusal, script, told
+from .clients import Clients, ask, both, conversation, emulating, refused, script, told
 from .script import Api
 
 LOOK = {'name': 'look', 'args': {'q': 'a b'}}
@@ -137,12 +137,22 @@ async def test_empty_answers_and_what_follows(clients: Clients, api: Api, stream
 )
 async def test_replies_that_the_api_cannot_express(api: Api, reply: dict[str, Any], problem: str) -> None:
     """A script that the provider could not follow is an error of the script, told to client and author."""
-    with pytest.raises(EmulatorError) as caught:
-        async with emulating(script(reply)) as clients:
-            refused = await refusal(clients.model(api))
-    assert str(caught.value) == f'requests without a reply in the scripts: 1\n{problem}'
+    told_author, told_client = await refused(api, reply)
+    assert told_author == f'requests without a reply in the scripts: 1\n{problem}'
     detail = {'message': f'emulator: {problem}', 'type': 'invalid_request_error', 'param': None, 'code': None}
-    assert (refused.status_code, refused.body) == (418, detail)
+    assert (told_client.status_code, told_client.body) == (418, detail)
+
+
+@pytest.mark.anyio
+async def test_what_is_reported_only_on_request(clients: Clients) -> None:
+    """Usage in a chat stream and encrypted reasoning in a response are there only for a client that asks."""
+    url = 'https://api.openai.com/v1'
+    prompt = [{'role': 'user', 'content': '[text]'}]
+    chat = await clients.http.post(f'{url}/chat/completions', json={'model': 'm', 'messages': prompt, 'stream': True})
+    thinking = {'model': 'm', 'input': '[thinking]'}
+    response = await clients.http.post(f'{url}/responses', json=thinking)
+    assert 'usage' not in chat.text
+    assert [sorted(item) for item in response.json()['output'][:1]] == [['id', 'summary', 'type']]
 
 
 @pytest.mark.anyio

@@ -10,8 +10,7 @@ from pydantic_ai.exceptions import ModelHTTPError, ModelRateLimitError
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.native_tools import AdvisorTool
 
-from . import EmulatorError
-from .clients import Clients, ask, both, conversation, emulating, refusal, script, told
+from .clients import Clients, ask, both, conversation, refused, told
 
 LOOK = {'name': 'look', 'args': {'q': 'a b'}}
 USAGE = {'input_tokens': 900, 'output_tokens': 69}
@@ -122,15 +121,13 @@ async def test_an_error_inside_a_good_response(clients: Clients) -> None:
     [
         (
             {'advice': {'text': 'a'}, 'text': 'x'},
-            "the script gives advice, and the request does not offer 'openrouter:advisor'",
+            "the script asks the advisor, and the request does not offer 'openrouter:advisor'",
         ),
         ({'parts': [{'pending_advice': True}]}, 'openrouter has no `pending_advice`'),
     ],
 )
 async def test_replies_that_the_api_cannot_express(reply: dict[str, Any], problem: str) -> None:
     """A script that the provider could not follow is an error of the script, told to client and author."""
-    with pytest.raises(EmulatorError) as caught:
-        async with emulating(script(reply)) as clients:
-            refused = await refusal(clients.model('openrouter'))
-    assert str(caught.value) == f'requests without a reply in the scripts: 1\n{problem}'
-    assert (refused.status_code, refused.body) == (418, {'message': f'emulator: {problem}', 'code': 418})
+    told_author, told_client = await refused('openrouter', reply)
+    assert told_author == f'requests without a reply in the scripts: 1\n{problem}'
+    assert (told_client.status_code, told_client.body) == (418, {'message': f'emulator: {problem}', 'code': 418})

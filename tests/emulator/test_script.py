@@ -79,6 +79,10 @@ def test_a_reply_pauses_where_only_the_advisor_is_awaited(reply: dict[str, Any],
         ),
         ({'text': 'Hi.', 'error': 500}, 'takes one form; got `text`, `error`'),
         ({'error': 500, 'stop_reason': 'x'}, '`stop_reason` need content to describe'),
+        (
+            {'error': 500, 'fault': {'error_after': 1, 'error': 500}},
+            '`fault.error_after` needs content to break off',
+        ),
         ({'attempts': [{'attempts': [{'text': 'Hi.'}]}]}, 'attempts have no attempts of their own'),
         (
             {'text': 'Hi.', 'stop_reason': 'pause_turn'},

@@ -75,7 +75,7 @@ async def test_requests_without_a_reply_fail_at_the_end() -> None:
     with pytest.raises(EmulatorError) as caught:
         await asking()
     unanswered, unknown = responses
-    asked = "a openai-chat request to 'm' (tools: none; newest user text: 'hi')"
+    asked = "the openai-chat request to 'm' (tools: none; newest user text: 'hi')"
     problems = [
         f'no conversation answers {asked}; there are: only',
         f'GET /v1/models is not emulated; there are: {", ".join(PATHS)}',
@@ -107,6 +107,17 @@ async def test_a_body_that_is_no_json_is_refused() -> None:
     problem = 'The request body is not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2'
     assert response.status_code == 400
     assert response.json()['error'] == {'type': 'invalid_request_error', 'message': f'{problem} (char 1)'}
+
+
+@pytest.mark.anyio
+async def test_a_failure_of_the_emulator_is_told() -> None:
+    """Error 500 of the emulator itself cannot pass for one of the provider."""
+    headers = {'x-stainless-retry-count': 'many'}
+    with pytest.raises(EmulatorError) as caught:
+        async with emulating(script({'text': 'x'})) as clients:
+            await clients.http.post('https://api.anthropic.com/v1/messages', json=request('', 'hi'), headers=headers)
+    failed = """the emulator failed: ValueError("invalid literal for int() with base 10: 'many'")"""
+    assert str(caught.value) == f'requests without a reply in the scripts: 1\n{failed}'
 
 
 @pytest.mark.anyio
