@@ -6,7 +6,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from advisor_harness.evals.records import CaseError, Score
 from advisor_harness.evals.reports import markdown
-from advisor_harness.evals.verdict import RunVerdict, SuiteVerdict, Verdict
+from advisor_harness.evals.verdict import Flip, RunVerdict, SuiteVerdict, Verdict
 from tests.evals.reports.sample import gate, mixed, record, stored
 
 
@@ -56,3 +56,16 @@ def test_many_gates_are_cut_to_those_that_did_not_pass(tmp_path: Path) -> None:
         '| must\\_pass 70 | advised | 0 | 1/1 | &gt;= 1 | fail |'
     ]
     assert '1 of 80 gates are shown, none that passed.\n' in text
+
+
+def test_changed_cases_are_listed_up_to_a_count(tmp_path: Path) -> None:
+    """What changed against the baseline is named with its states, and a long list says how long it is."""
+    flips = [
+        Flip(case=f'c{n}', arm='advised', from_='pass', to='fail', why='no *advice*' if n else None) for n in range(60)
+    ]
+    lines = markdown.render(one_suite(flips=tuple(flips)), stored(tmp_path)).splitlines()
+    assert [line for line in lines if 'changed' in line][:2] == [
+        '- c0 \\[advised\\] changed from pass to fail',
+        '- c1 \\[advised\\] changed from pass to fail: no \\*advice\\*',
+    ]
+    assert '- 50 of 60 changed cases are shown' in lines

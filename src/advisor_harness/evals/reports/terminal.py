@@ -38,6 +38,7 @@ _STYLES = {
     'ok': 'green',
     'fail': 'red',
     'failed': 'red',
+    'error': 'red',
     'blocked': 'red',
     'info': 'dim',
 }
