@@ -90,7 +90,7 @@ def load_cases(suite: Suite) -> SuiteCases:
         cases=found.cases,
         scorers=found.scorers,
         dataset_sha256=_digest(_case_json(case) for case in found.cases),
-        scorers_sha256=_digest([each.as_spec(), each.get_evaluator_version()] for each in found.every_scorer()),
+        scorers_sha256=_digest(_scorer_json(suite, each) for each in found.every_scorer()),
     )
 
 
@@ -165,6 +165,14 @@ def _check_files(suite: Suite, dataset: Dataset[Any, Any, Any], where: str) -> N
 def _kind(scorer: AnyEvaluator) -> MetricKind | None:
     returned = inspect.signature(type(scorer).evaluate).return_annotation
     return _KINDS.get(returned if isinstance(returned, str) else getattr(returned, '__name__', ''))
+
+
+def _scorer_json(suite: Suite, scorer: AnyEvaluator) -> Any:
+    try:
+        return [scorer.as_spec(), scorer.get_evaluator_version()]
+    except Exception as e:
+        what = f'scorer {type(scorer).__name__} of suite {suite.name!r}'
+        raise SuiteError(f'{what} cannot say what it is: is it a dataclass? {type(e).__name__}: {e}') from e
 
 
 def _case_json(case: AnyCase) -> Any:

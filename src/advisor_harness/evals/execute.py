@@ -14,6 +14,7 @@ What decides the state, the first that applies:
 
 from __future__ import annotations
 
+import json
 import time
 import traceback
 from collections.abc import Generator, Sequence
@@ -220,6 +221,7 @@ def _messages(messages: Sequence[ModelMessage]) -> list[Any]:
 def _json(value: Any) -> Any:
     """`value` as JSON; what JSON does not have is written as text."""
     try:
-        return to_jsonable_python(value, fallback=repr, inf_nan_mode='strings')
+        plain = to_jsonable_python(value, fallback=repr)
+        return json.loads(json.dumps(plain), parse_constant=str)
     except ValueError:  # it contains itself, or bytes that are no text
         return repr(value)
