@@ -190,8 +190,14 @@ def openai_chat(text: str = 'four', **message: Any) -> dict[str, Any]:
         'object': 'chat.completion',
         'created': 1,
         'model': 'gpt-test',
+        'provider': 'OpenAI',
         'choices': [
-            {'index': 0, 'message': {'role': 'assistant', 'content': text, **message}, 'finish_reason': 'stop'}
+            {
+                'index': 0,
+                'message': {'role': 'assistant', 'content': text, **message},
+                'finish_reason': 'stop',
+                'native_finish_reason': 'stop',
+            }
         ],
         'usage': {'prompt_tokens': 3, 'completion_tokens': 2, 'total_tokens': 5},
     }
@@ -199,8 +205,14 @@ def openai_chat(text: str = 'four', **message: Any) -> dict[str, Any]:
 
 def openai_chunks(*texts: str) -> list[str]:
     """The events of a streamed chat completion, with `[DONE]`."""
-    base = {'id': 'chatcmpl-1', 'object': 'chat.completion.chunk', 'created': 1, 'model': 'gpt-test'}
-    deltas = [{'index': 0, 'delta': {'role': 'assistant', 'content': text}} for text in texts]
+    base = {
+        'id': 'chatcmpl-1',
+        'object': 'chat.completion.chunk',
+        'created': 1,
+        'model': 'gpt-test',
+        'provider': 'OpenAI',
+    }
+    deltas = [{'index': 0, 'delta': {'role': 'assistant', 'content': text}, 'finish_reason': None} for text in texts]
     last = {'index': 0, 'delta': {}, 'finish_reason': 'stop'}
     return [*(json.dumps({**base, 'choices': [choice]}) for choice in [*deltas, last]), '[DONE]']
 

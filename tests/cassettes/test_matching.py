@@ -204,6 +204,24 @@ def test_escaped_and_plain_text_are_the_same() -> None:
     assert digest({'t': 'ﬁne…'}) == digest({'t': 'fine...'})
 
 
+def test_bytes_are_not_normalised_like_text() -> None:
+    """Bytes that would look alike as characters are different bodies."""
+    assert digest(b'\xff\xb2', content_type='image/png') != digest(b'\xff2', content_type='image/png')
+
+
+def test_volatile_ids_are_named_in_explanations() -> None:
+    """An explanation shows the order of a volatile id instead of its value, so only real differences remain."""
+    matcher = matcher_for(Matching(volatile=(re.compile(r'id_\d+'), re.compile(r'\b17\d{8}\b'))))
+    raw = b'{"b": "id_7 and id_8", "a": "id_8", "at": 1712345678}'
+
+    identity = matcher.identify('post', URL, 'application/json', raw)
+
+    assert (identity.method, identity.url) == ('POST', URL)
+    assert identity.body == '{"a":"«volatile 0.1»","at":«volatile 1.1»,"b":"«volatile 0.2» and «volatile 0.1»"}'
+    named = matcher.identify('post', URL, 'application/json', raw.replace(b'1712345678', b'1'))
+    assert named.body == {'a': '«volatile 0.1»', 'at': 1, 'b': '«volatile 0.2» and «volatile 0.1»'}
+
+
 def test_matchings_are_values() -> None:
     """Equal settings are equal and hashable, so cassettes can share the prepared matcher."""
     assert Matching() == Matching()

@@ -13,9 +13,10 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import cast
+from typing import Literal, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from .bodies import scrub_body
 from .paths import Paths, without
 from .scrubbing import Json, Scrubber
 
@@ -74,22 +75,21 @@ class Matcher:
 
     def digest(self, method: str, url: str, content_type: str, body: bytes) -> bytes:
         """The digest alone, which is all that a hit needs."""
-        url, value = self._url(url), self._body(content_type, body)
-        return self._digest(method, url, value)
+        return _digest(self._text_of(method, url, content_type, body))
 
     def identify(self, method: str, url: str, content_type: str, body: bytes) -> Identity:
         """Everything that counts about a request, without secrets."""
-        normal, value = self._url(url), self._body(content_type, body)
-        return Identity(method.upper(), normal, value, self._digest(method, normal, value))
+        text = self._text_of(method, url, content_type, body)
+        head, kind, value = text.split('\n', 2)
+        verb, _, normal_url = head.partition(' ')
+        return Identity(verb, normal_url, _parsed(value) if kind == 'json' else value, _digest(text))
 
-    def _digest(self, method: str, url: str, value: Json) -> bytes:
-        body = value if isinstance(value, str) else json.dumps(value, sort_keys=True, separators=(',', ':'))
-        # JSON text and the same text as a plain body must differ.
-        kind = 'text' if isinstance(value, str) else 'json'
-        text = f'{method.upper()} {url}\n{kind}\n{body}'
+    def _text_of(self, method: str, url: str, content_type: str, body: bytes) -> str:
+        kind, value = self._body(content_type, body)
+        text = f'{method.upper()} {self._url(url)}\n{kind}\n{value}'
         for number, pattern in enumerate(self.matching.volatile):
             text = pattern.sub(_by_first_appearance(number), text)
-        return blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=16).digest()
+        return text
 
     def _normal_url(self, url: str) -> str:
         parts = urlsplit(self.scrubber.url(url))
@@ -99,15 +99,15 @@ class Matcher:
         query = urlencode(sorted(pair for pair in pairs if pair[0] not in self.matching.ignore_query))
         return self._rewritten(f'{parts.scheme}://{host}{port}{parts.path or "/"}{"?" if query else ""}{query}')
 
-    def _body(self, content_type: str, body: bytes) -> Json:
-        if not body:
-            return ''
-        if 'json' in content_type or body[:1] in (b'{', b'['):
+    def _body(self, content_type: str, body: bytes) -> tuple[Literal['json', 'text'], str]:
+        if body and ('json' in content_type or body[:1] in (b'{', b'[')):
             try:
-                return self._json(json.loads(body), body)
+                value = self._json(json.loads(body), body)
             except (ValueError, RecursionError):
                 pass  # not JSON after all: compared as text
-        return self._text(content_type, body)
+            else:
+                return 'json', json.dumps(value, sort_keys=True, separators=(',', ':'), ensure_ascii=False)
+        return 'text', self._text(content_type, body)
 
     def _json(self, value: Json, body: bytes) -> Json:
         if isinstance(value, dict) and self._shallow:
@@ -118,20 +118,18 @@ class Matcher:
             value = self.scrubber.json(value)
         if self.matching.rewrite or not body.isascii() or b'\\u' in body:
             value = _map_strings(value, self._string)
-        # A JSON string is not the same as a body that is plain text.
-        return cast('Json', {'': value}) if isinstance(value, str) else cast('Json', value)
+        return cast('Json', value)
 
     def _text(self, content_type: str, body: bytes) -> str:
+        clean = scrub_body(body, content_type, self.scrubber)
         try:
-            text = body.decode()
+            text = self._string(clean.decode())
         except UnicodeDecodeError:
-            text = body.decode('latin-1')
-        kind = content_type.lower()
-        if kind.startswith('multipart/') and (boundary := _BOUNDARY.search(content_type)):
+            # Bytes are not text: what looks alike is not the same.
+            text = self._rewritten(clean.decode('latin-1'))
+        if content_type.lower().startswith('multipart/') and (boundary := _BOUNDARY.search(content_type)):
             text = text.replace(boundary.group(1), 'boundary')
-        if kind.startswith('application/x-www-form-urlencoded'):
-            return self._string(self.scrubber.form(text))
-        return self._string(self.scrubber.text(text))
+        return text
 
     def _string(self, text: str) -> str:
         text = self._rewritten(text)
@@ -149,6 +147,17 @@ def matcher_for(matching: Matching) -> Matcher:
     return Matcher(matching)
 
 
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=16).digest()
+
+
+def _parsed(text: str) -> Json:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text  # a volatile pattern has replaced more than the inside of a string
+
+
 def _map_strings(value: Json, change: Callable[[str], str]) -> Json:
     if isinstance(value, str):
         return change(value)
@@ -163,6 +172,6 @@ def _by_first_appearance(number: int) -> Callable[[re.Match[str]], str]:
     seen: dict[str, int] = {}
 
     def replacement(match: re.Match[str]) -> str:
-        return f'\0{number}.{seen.setdefault(match.group(), len(seen))}\0'
+        return f'«volatile {number}.{seen.setdefault(match.group(), len(seen) + 1)}»'
 
     return replacement
