@@ -57,6 +57,8 @@ def _interaction(number: int, interaction: Interaction) -> str:
     lines.append(f'  response  {_status(response)}{_size(response.body)} {_response_summary(response)}'.rstrip())
     if response.truncated:
         lines.append('            the stream was closed here; how it went on is not known')
+    if response.abandoned:
+        lines.append('            the caller went away here; what would have come is not known')
     return '\n'.join(lines)
 
 
