@@ -74,7 +74,7 @@ def test_a_missing_interaction_is_inconclusive_and_names_the_first_difference(co
     cassette.write_text(yaml.safe_dump(recorded, sort_keys=False))
     code, verdict, report = run(copy, 'failure_modes', '--case', 'limit-resets')
     assert (code, verdict['verdict']) == (2, 'inconclusive'), report
-    assert '$.messages[3]' in report or 'messages[3]' in report
+    assert 'differs first at $.messages[4]' in report
     cassette.write_text(original)
     code, verdict, report = run(copy, 'failure_modes', '--case', 'limit-resets')
     assert (code, verdict['verdict']) == (0, 'pass'), report

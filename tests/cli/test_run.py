@@ -129,7 +129,7 @@ def test_mistakes_are_one_line_and_exit_code_2(folder: Path, args: list[str], me
     [
         (
             {'suite': 'import nothing_like_this'},
-            "evals/mirror.py does not import: ModuleNotFoundError: No module named 'nothing_like_this'",
+            "evals/mirror.py does not import: ModuleNotFoundError: No module named 'nothing_like_this' (line 1)",
         ),
         ({'suite': ''}, "no file in 'evals' has a module-level `suite`"),
         ({'cases': 'cases: []'}, 'dataset evals/mirror.yaml is empty: a suite needs at least one case'),

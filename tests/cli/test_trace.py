@@ -28,7 +28,7 @@ def span(name: str, number: int, parent: int | None = None, **attributes: object
 
 SPANS = [
     span('invoke_agent doer', 1, **{'gen_ai.agent.name': 'doer', 'gen_ai.usage.input_tokens': 5}),
-    span('select advisor', 2, 1, **{'advisor.selection.path': 'local'}),
+    span('select advisor', 2, 1, **{'advisor.selection.path': 'local', 'logfire.msg': 'advisor path: local'}),
 ]
 
 
@@ -38,10 +38,18 @@ def test_the_span_tree_of_a_case_is_printed() -> None:
     result = invoke('trace', 'latest', 'short')
     assert (result.exit_code, result.stdout, result.stderr) == (
         0,
+        'mirror / short [advised]: ok\ninvoke_agent doer\n  advisor path: local\n',
+        '',
+    )
+
+
+def test_decisions_are_printed_in_full_on_request() -> None:
+    """`-v` shows what this package's spans carry."""
+    finished_run(record('short'), spans=SPANS)
+    assert invoke('trace', 'latest', 'short', '-v').stdout == (
         'mirror / short [advised]: ok\n'
         'invoke_agent doer [INTERNAL] {gen_ai.agent.name=doer}\n'
-        '  select advisor [INTERNAL] {advisor.selection.path=local}\n',
-        '',
+        '  select advisor [INTERNAL] {advisor.selection.path=local, logfire.msg="advisor path: local"}\n'
     )
 
 

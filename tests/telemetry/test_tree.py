@@ -226,3 +226,12 @@ def test_values_are_told_apart() -> None:
 def test_announcements_of_logfire_are_not_printed() -> None:
     """What Logfire exports when a span starts is left out."""
     assert tree.render([view('chat x', 1), view('chat x', 2, 1, logfire__span_type='pending_span')]) == 'chat x'
+
+
+def test_messages_read_like_a_story() -> None:
+    """For people, own spans say their message, others their name; of the marks only a status that is set is left."""
+    chat = view('chat gpt', 1)
+    claim = view('claim advisor quota', 2, 1, logfire__msg='advisor quota refused by capability: request, 1 of 1 used')
+    assert tree.render([chat, claim], attributes='messages') == (
+        'chat gpt\n  advisor quota refused by capability: request, 1 of 1 used'
+    )

@@ -19,6 +19,9 @@ def trace(
     case: Annotated[str, typer.Argument(metavar='CASE', help='Name of the case.')],
     arm: Arm = None,
     suite: Annotated[str | None, typer.Option('--suite', metavar='SUITE', help='Only this suite.')] = None,
+    verbose: Annotated[
+        bool, typer.Option('--verbose', '-v', help='Print what each decision says about itself.')
+    ] = False,
     everything: Annotated[bool, typer.Option('--all', help='Print all attributes of every span.')] = False,
 ) -> int:
     """Print the span tree of a case, once for each arm and repeat that ran."""
@@ -32,7 +35,8 @@ def trace(
     for record in records:
         repeat = '' if record.repeat == 1 else f' repeat {record.repeat}'
         typer.echo(f'{record.suite} / {record.case} [{record.arm}]{repeat}: {record.state}')
-        typer.echo(tree.render(store.trace(record), attributes='all' if everything else 'own') or 'no spans')
+        shown = 'all' if everything else 'own' if verbose else 'messages'
+        typer.echo(tree.render(store.trace(record), attributes=shown) or 'no spans')
     return 0
 
 

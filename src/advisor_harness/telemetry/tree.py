@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal, cast
 
-from advisor_harness.telemetry.conventions import SPAN_ATTRIBUTES
+from advisor_harness.telemetry.conventions import LOGFIRE_MSG, SPAN_ATTRIBUTES
 from advisor_harness.telemetry.spans import finished
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _NEEDS_QUOTES: Final = re.compile(r'^$|[\s,={}\[\]"]')
 _TOOL: Final = 'execute_tool '
 
 
-def render(spans: SpanSource, *, attributes: Literal['own', 'all', 'none'] = 'own') -> str:
+def render(spans: SpanSource, *, attributes: Literal['own', 'all', 'none', 'messages'] = 'own') -> str:
     """The spans as an indented tree, a line each: `name [KIND, STATUS] {key=value, ...}`.
 
     Children follow their parent in the order of their starts, but tool calls that follow each other are in the order of
@@ -42,7 +42,8 @@ def render(spans: SpanSource, *, attributes: Literal['own', 'all', 'none'] = 'ow
         spans: A pydantic-evals `SpanTree`, or any spans that `read` takes.
         attributes: `own` prints what this package emits and a few names that tell the other spans apart, so that a
             release of pydantic-ai does not change the text; `all` prints everything but noise, content included; `none`
-            prints names only.
+            prints names only; `messages` prints, for people, the message of each own span in place of its name and
+            attributes, and no kinds.
     """
     ordered = finished(spans)
     known = {(span.trace_id, span.span_id) for span in ordered}
@@ -52,7 +53,7 @@ def render(spans: SpanSource, *, attributes: Literal['own', 'all', 'none'] = 'ow
         children[parent if parent in known else None].append(span)
     ids: dict[str, str] = {}
     return '\n'.join(
-        f'{"  " * depth}{_heading(span)}{_suffix(span, attributes, ids)}' for depth, span in _walk(children)
+        f'{"  " * depth}{_heading(span, attributes)}{_suffix(span, attributes, ids)}' for depth, span in _walk(children)
     )
 
 
@@ -78,14 +79,16 @@ def _call_id(span: SpanView) -> str:
     return '' if _GENERATED_ID.fullmatch(call_id) else call_id  # a generated id is in no order: keep that of the starts
 
 
-def _heading(span: SpanView) -> str:
-    marks = [span.kind or '', '' if span.status == 'unset' else span.status]
+def _heading(span: SpanView, which: str) -> str:
+    for_people = which == 'messages'
+    marks = ['' if for_people else span.kind or '', '' if span.status == 'unset' else span.status]
     shown = ', '.join(mark.upper() for mark in marks if mark)
-    return f'{span.name} [{shown}]' if shown else span.name
+    message = span.attributes.get(LOGFIRE_MSG) if for_people and span.name in SPAN_ATTRIBUTES else None
+    return f'{message or span.name} [{shown}]' if shown else str(message or span.name)
 
 
 def _suffix(span: SpanView, which: str, ids: dict[str, str]) -> str:
-    if which == 'none':
+    if which in ('none', 'messages'):
         return ''
     shown = [
         f'{key}={_text(value, ids)}' for key, value in sorted(span.attributes.items()) if _is_shown(span, key, which)
