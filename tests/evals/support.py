@@ -65,6 +65,16 @@ async def one_record(*suites: Suite, **options: Any) -> CaseRecord:
     return record
 
 
+def only_run() -> RunStore:
+    """The only run below the current directory."""
+    (folder,) = Path('runs').iterdir()
+    return RunStore(folder)
+
+
+def nothing_in(folder: Path) -> bool:
+    return not list(folder.iterdir())
+
+
 def exchange(question: str, *, status: int = 200, answer: dict[str, Any] | None = None) -> dict[str, Any]:
     """One interaction of a cassette, as the mirror model answers it."""
     message = {'role': 'assistant', 'content': question[::-1]}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from pydantic_ai import Agent
 from pydantic_evals.evaluators import EqualsExpected
 
 from advisor_harness.evals import CaseError, CaseRecord, HarnessError, RunStore, Score, judge
-from tests.evals.support import Scripted, case, mirror, one_record, run, suite
+from tests.evals.support import Scripted, case, mirror, one_record, only_run, run, suite
 
 pytestmark = pytest.mark.anyio
 
@@ -95,7 +94,7 @@ async def test_a_cancelled_task_is_inconclusive(fault: Callable[[], Awaitable[No
     assert (scored.n_met, scored.n_expected, scored.detail) == (2, 3, 'fault [advised]: it was cancelled')
 
 
-def test_a_keyboard_interrupt_stops_the_run_and_keeps_what_ended(folder: Path) -> None:
+def test_a_keyboard_interrupt_stops_the_run_and_keeps_what_ended() -> None:
     """What a task of an interrupted run left is in the store; the interrupt itself reaches the caller."""
 
     async def task(inputs: str, arm: str) -> str:
@@ -105,8 +104,7 @@ def test_a_keyboard_interrupt_stops_the_run_and_keeps_what_ended(folder: Path) -
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(run(suite(case('a'), case('b', 'stop'), case('c'), task=task), concurrency=1))
-    (run_folder,) = (folder / 'runs').iterdir()
-    store = RunStore(run_folder)
+    store = only_run()
     assert {key.case: record.state for key, record in store.records().items()} == {'a': 'ok', 'b': 'cancelled'}
     assert str(judge(store).verdict) == 'inconclusive'
 
@@ -126,8 +124,7 @@ async def test_a_cancelled_run_keeps_what_ended() -> None:
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    (run_folder,) = Path('runs').iterdir()
-    store = RunStore(run_folder)
+    store = only_run()
     assert {key.case: record.state for key, record in store.records().items()} == {'a': 'ok'}
     verdict = judge(store).suites[0]
     assert str(verdict.verdict) == 'inconclusive'

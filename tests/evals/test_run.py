@@ -9,7 +9,7 @@ import pytest
 from pydantic_evals import Dataset
 
 from advisor_harness.evals import CaseKey, CaseRecord, HarnessError, Run, Score, Suite, SuiteError, judge
-from tests.evals.support import case, mirror, one_record, run, started, suite
+from tests.evals.support import case, mirror, nothing_in, one_record, only_run, run, started, suite
 
 pytestmark = pytest.mark.anyio
 
@@ -127,8 +127,7 @@ async def test_callbacks_see_the_run_and_every_record_when_it_is_written() -> No
         seen.append((run.folder / 'run.json').is_file())
 
     def on_record(record: CaseRecord) -> None:
-        (folder,) = Path('runs').iterdir()
-        seen.append(json.loads((folder / 'cases.jsonl').read_text().splitlines()[-1]) == record.to_json())
+        seen.append(json.loads((only_run().folder / 'cases.jsonl').read_text().splitlines()[-1]) == record.to_json())
 
     from advisor_harness.evals import RunOptions, run_suites
 
@@ -165,12 +164,14 @@ async def test_a_run_can_be_narrowed_down() -> None:
         ({'mode': 'record'}, "suite 'mirror' has no `cassettes` folder: there is nothing to record"),
     ],
 )
-async def test_what_does_not_exist_is_said_before_anything_runs(options: dict[str, object], message: str) -> None:
+async def test_what_does_not_exist_is_said_before_anything_runs(
+    folder: Path, options: dict[str, object], message: str
+) -> None:
     """An unknown arm, case or tag, and a selection of nothing, are errors that name it; no run is started."""
     with pytest.raises(HarnessError) as caught:
         await run(suite(case('a', 'ab', 'ba', 'easy'), case('b')), **options)
     assert caught.value.message == message
-    assert not Path('runs').exists()
+    assert nothing_in(folder)
 
 
 async def test_suites_need_names_of_their_own() -> None:

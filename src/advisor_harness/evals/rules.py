@@ -154,9 +154,11 @@ class _UniqueKeys(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set[Any]()
         for key_node, _ in node.value:
-            key = cast(Any, self.construct_object(key_node, deep=True))  # pyright: ignore[reportUnknownMemberType] - untyped
-            if key_node.tag == 'tag:yaml.org,2002:merge' or not isinstance(key, Hashable):
+            if key_node.tag == 'tag:yaml.org,2002:merge':
                 continue
+            key = cast(Any, self.construct_object(key_node, deep=True))  # pyright: ignore[reportUnknownMemberType] - untyped
+            if not isinstance(key, Hashable):
+                continue  # the base class says so
             if key in seen:
                 raise yaml.MarkedYAMLError(problem=f'key {key!r} is given twice', problem_mark=key_node.start_mark)
             seen.add(key)

@@ -188,7 +188,7 @@ def _line_of(error: BaseException, path: Path) -> str:
     """The last line of the suite's own file that the error passed through."""
     line, traceback = None, error.__traceback__
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == str(path):
+        if traceback.tb_frame.f_code.co_filename == str(path.absolute()):
             line = traceback.tb_lineno
         traceback = traceback.tb_next
     return '' if line is None else f' (line {line})'

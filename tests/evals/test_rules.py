@@ -1,0 +1,135 @@
+"""Policy files: what they may say, and what is wrong with them."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from advisor_harness.evals import Policy, PolicyError
+from advisor_harness.evals.rules import Budgets, MetricGate, Preconditions, Quarantined
+
+FILE = Path('evals/x.policy.yaml')
+
+
+def read(text: str) -> Policy:
+    FILE.parent.mkdir(exist_ok=True)
+    FILE.write_text(text)
+    return Policy.from_file(FILE)
+
+
+def test_every_key_is_optional() -> None:
+    """An empty file asks that the harness worked and every case passes."""
+    policy = read('# nothing\n')
+    assert policy.model_dump() == Policy().model_dump()
+    assert policy.preconditions == Preconditions(cassettes=1.0, traces=1.0, scored=1.0)
+    assert policy.only_all_pass
+
+
+def test_everything_a_policy_may_say() -> None:
+    """All keys are read; file and hash are known."""
+    text = """
+preconditions: {cassettes: 0.9, traces: 1, scored: 0.5}
+must_pass: [a, b]
+metrics:
+  right: {arm: advised, min: 0.9, max: 1.0, max_regression: 0.02, test: mcnemar, alpha: 0.01, min_n: 7,
+          direction: down, severity: warn, on_missing: fail, tag: hard}
+  hard right: {metric: right, tag: hard, min: 1}
+  shown:
+budgets: {cost_usd: 1, input_tokens: 100000, output_tokens: 20000, p95_recorded_latency_s: 30.5}
+quarantine: [{case: c, reason: flaky provider, expires: 2027-01-31}]
+"""
+    policy = read(text)
+    assert policy.model_dump() == Policy(
+        preconditions=Preconditions(cassettes=0.9, traces=1, scored=0.5),
+        must_pass=('a', 'b'),
+        metrics={
+            'right': MetricGate(
+                arm='advised',
+                min=0.9,
+                max=1.0,
+                max_regression=0.02,
+                test='mcnemar',
+                alpha=0.01,
+                min_n=7,
+                direction='down',
+                severity='warn',
+                on_missing='fail',
+                tag='hard',
+            ),
+            'hard right': MetricGate(metric='right', tag='hard', min=1),
+            'shown': MetricGate(),
+        },
+        budgets=Budgets(cost_usd=1, input_tokens=100000, output_tokens=20000, p95_recorded_latency_s=30.5),
+        quarantine=(Quarantined(case='c', reason='flaky provider', expires=date(2027, 1, 31)),),
+    ).model_dump()
+    assert (policy.file, policy.sha256) == ('evals/x.policy.yaml', hashlib.sha256(text.encode()).hexdigest())
+
+
+@pytest.mark.parametrize(
+    ('text', 'problem'),
+    [
+        ('metric: {}', 'unknown key `metric`'),
+        ('metrics: {x: {mim: 1}}', 'unknown key `metrics.x.mim`'),
+        ('budgets: {euros: 1}\nfoo: 1', 'unknown key `budgets.euros`; unknown key `foo`'),
+        ('metrics: {x: {min: high}}', '`metrics.x.min`: Input should be a valid number'),
+        ('metrics: {x: {min: true}}', '`metrics.x.min`: Input should be a valid number'),
+        ('metrics: {x: {min: .nan}}', '`metrics.x.min`: Input should be a finite number'),
+        ('metrics: {x: {min: 2, max: 1}}', '`metrics.x`: Value error, min 2 is greater than max 1'),
+        ('metrics: [x]', '`metrics`: Input should be a valid dictionary'),
+        ('metrics: {x: {severity: fatal}}', "`metrics.x.severity`: Input should be 'block', 'warn' or 'info'"),
+        ('preconditions: {traces: 1.5}', '`preconditions.traces`: Input should be less than or equal to 1'),
+        ('must_pass: a', '`must_pass`: Input should be a valid tuple'),
+        ('quarantine: [{case: a, expires: 2027-01-31}]', '`quarantine.0.reason`: Field required'),
+        (
+            'quarantine: [{case: a, reason: b, expires: soon}]',
+            '`quarantine.0.expires`: Input should be a valid date or datetime, input is too short',
+        ),
+        ('- a', '`the file`: Input should be a valid dictionary or instance of Policy'),
+    ],
+)
+def test_what_a_policy_may_not_say(text: str, problem: str) -> None:
+    """Unknown keys and unusable values are named with their place in the file."""
+    with pytest.raises(PolicyError) as caught:
+        read(text)
+    assert caught.value.message == f'policy evals/x.policy.yaml: {problem}'
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('a: [', 'policy evals/x.policy.yaml is not valid YAML: while parsing'),
+        (
+            'metrics: {x: {min: 1}}\nmetrics: {}',
+            "policy evals/x.policy.yaml is not valid YAML: key 'metrics' is given twice",
+        ),
+        ('metrics:\n  x: {min: 1}\n  x: {}', "policy evals/x.policy.yaml is not valid YAML: key 'x' is given twice"),
+    ],
+)
+def test_a_policy_that_is_no_yaml(text: str, message: str) -> None:
+    """Broken YAML is named, and so is a key given twice, which would silently drop a gate."""
+    with pytest.raises(PolicyError) as caught:
+        read(text)
+    assert caught.value.message.startswith(message)
+
+
+def test_a_policy_that_is_not_there() -> None:
+    """A missing file is an error, never an empty policy."""
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_file(Path('nowhere.yaml'))
+    assert caught.value.message == 'policy nowhere.yaml cannot be read: No such file or directory'
+
+
+def test_merged_keys_of_yaml() -> None:
+    """YAML's own way to share values between gates is no key given twice."""
+    policy = read('metrics:\n  a: &hard {min: 0.5, tag: hard}\n  b:\n    <<: *hard\n    min: 0.7\n')
+    assert policy.metrics == {'a': MetricGate(min=0.5, tag='hard'), 'b': MetricGate(min=0.7, tag='hard')}
+
+
+def test_a_quarantine_ends_after_its_last_day() -> None:
+    """On the day it expires a case is still set aside, on the next it counts."""
+    policy = Policy(quarantine=(Quarantined(case='a', reason='why', expires=date(2027, 1, 31)),))
+    assert policy.set_aside(date(2027, 1, 31)) == {'a': 'why'}
+    assert policy.set_aside(date(2027, 2, 1)) == {}
