@@ -11,9 +11,13 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic_ai import Agent
 from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelHTTPError, ModelTimeoutError
 from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.models.test import TestModel
 
 from advisor_harness.cassettes import Cassette, CassetteModels, UnmatchedRequest, cassette_client, use_cassette
@@ -436,3 +440,31 @@ async def recorded_request(tmp_path: Path, model: str) -> Any:
         with use_cassette(tmp_path / 'r.yaml', mode='record', upstream=dict.fromkeys(ORIGINS, server.origin)):
             await agent_of(model).run('What is 2+2?')
     return server.requests[0].json
+
+
+async def spans_of(agent: Agent[None, str]) -> list[tuple[str, dict[str, Any]]]:
+    """Names and attributes of a run's spans, without what is new in every run."""
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    agent.instrument = InstrumentationSettings(tracer_provider=provider, include_content=False)
+    await agent.run('What is 2+2?')
+    new = ('gen_ai.conversation.id', 'gen_ai.agent.call.id')
+    return [
+        (span.name, {k: v for k, v in (span.attributes or {}).items() if k not in new})
+        for span in exporter.get_finished_spans()
+    ]
+
+
+@pytest.mark.parametrize('model', ['openai', 'anthropic'])
+async def test_a_replay_leaves_the_same_spans(tmp_path: Path, model: str) -> None:
+    """A replayed run is traced as the recorded one was: names, models, usage."""
+    path = tmp_path / 'x.yaml'
+    async with ScriptedServer.run(provider) as server:
+        with use_cassette(path, mode='record', upstream=dict.fromkeys(ORIGINS, server.origin)):
+            recorded = await spans_of(agent_of(model))
+    with use_cassette(path):
+        replayed = await spans_of(agent_of(model))
+
+    assert recorded[0][0].startswith('chat ')
+    assert replayed == recorded

@@ -73,16 +73,15 @@ class CassetteTransport(httpx2.AsyncBaseTransport):
 
     def _open_cassette(self, request: httpx2.Request) -> Cassette:
         cassette = self._cassette or active_cassette()
-        what = f'{request.method} {_without_query(request.url)} was sent'
         if cassette is None:
             raise CassetteError(
-                f'{what} outside of any cassette. Open one around it with `use_cassette(path)`, in the task that sends '
-                'the request or in one that started it.'
+                f'{_name(request)} was sent outside of any cassette. Open one around it with `use_cassette(path)`, in '
+                'the task that sends the request or in one that started it.'
             )
         if cassette.is_closed:
             raise CassetteError(
-                f'{what} after its cassette {cassette.path} was closed. Wait for background tasks before leaving '
-                '`use_cassette`.'
+                f'{_name(request)} was sent after its cassette {cassette.path} was closed. Wait for background tasks '
+                'before leaving `use_cassette`.'
             )
         return cassette
 
@@ -237,5 +236,5 @@ def _plain_extensions(response: httpx2.Response) -> dict[str, object]:
     return {k: v for k, v in response.extensions.items() if k in ('http_version', 'reason_phrase')}
 
 
-def _without_query(url: httpx2.URL) -> str:
-    return str(url.copy_with(query=None, fragment=None, userinfo=b''))
+def _name(request: httpx2.Request) -> str:
+    return f'{request.method} {request.url.copy_with(query=None, fragment=None, userinfo=b"")}'
