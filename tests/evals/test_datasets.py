@@ -40,7 +40,7 @@ def test_a_dataset_from_a_file() -> None:
 
 
 def test_metrics_that_scorers_promise() -> None:
-    """A scorer that returns a bool is an assertion, one that returns numbers a score; of the others only a run knows."""
+    """A scorer that returns a bool is an assertion, one that returns numbers a score; others show in a run."""
 
     @dataclass
     class Share(Evaluator[Any, Any, Any]):
@@ -59,7 +59,10 @@ def test_metrics_that_scorers_promise() -> None:
 @pytest.mark.parametrize(
     ('text', 'message'),
     [
-        ('cases: [', "dataset evals/mirror.yaml is not valid YAML: expected the node content, but found '<stream end>'"),
+        (
+            'cases: [',
+            "dataset evals/mirror.yaml is not valid YAML: expected the node content, but found '<stream end>'",
+        ),
         ('', 'dataset evals/mirror.yaml is not a dataset: '),
         ('cases: []', 'dataset evals/mirror.yaml is empty: a suite needs at least one case'),
         ('cases: [{name: a}]', 'dataset evals/mirror.yaml is not a dataset: cases.0.inputs: Field required'),

@@ -42,29 +42,32 @@ budgets: {cost_usd: 1, input_tokens: 100000, output_tokens: 20000, p95_recorded_
 quarantine: [{case: c, reason: flaky provider, expires: 2027-01-31}]
 """
     policy = read(text)
-    assert policy.model_dump() == Policy(
-        preconditions=Preconditions(cassettes=0.9, traces=1, scored=0.5),
-        must_pass=('a', 'b'),
-        metrics={
-            'right': MetricGate(
-                arm='advised',
-                min=0.9,
-                max=1.0,
-                max_regression=0.02,
-                test='mcnemar',
-                alpha=0.01,
-                min_n=7,
-                direction='down',
-                severity='warn',
-                on_missing='fail',
-                tag='hard',
-            ),
-            'hard right': MetricGate(metric='right', tag='hard', min=1),
-            'shown': MetricGate(),
-        },
-        budgets=Budgets(cost_usd=1, input_tokens=100000, output_tokens=20000, p95_recorded_latency_s=30.5),
-        quarantine=(Quarantined(case='c', reason='flaky provider', expires=date(2027, 1, 31)),),
-    ).model_dump()
+    assert (
+        policy.model_dump()
+        == Policy(
+            preconditions=Preconditions(cassettes=0.9, traces=1, scored=0.5),
+            must_pass=('a', 'b'),
+            metrics={
+                'right': MetricGate(
+                    arm='advised',
+                    min=0.9,
+                    max=1.0,
+                    max_regression=0.02,
+                    test='mcnemar',
+                    alpha=0.01,
+                    min_n=7,
+                    direction='down',
+                    severity='warn',
+                    on_missing='fail',
+                    tag='hard',
+                ),
+                'hard right': MetricGate(metric='right', tag='hard', min=1),
+                'shown': MetricGate(),
+            },
+            budgets=Budgets(cost_usd=1, input_tokens=100000, output_tokens=20000, p95_recorded_latency_s=30.5),
+            quarantine=(Quarantined(case='c', reason='flaky provider', expires=date(2027, 1, 31)),),
+        ).model_dump()
+    )
     assert (policy.file, policy.sha256) == ('evals/x.policy.yaml', hashlib.sha256(text.encode()).hexdigest())
 
 

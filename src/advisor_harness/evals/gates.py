@@ -93,21 +93,21 @@ def _judge_mean(name: str, gate: MetricGate, measured: Measured, *, narrow: bool
 
 
 def _verdict_of(gate: MetricGate, measured: Measured, *, narrow: bool) -> tuple[_GateVerdict, str | None]:
+    # Without a limit there is nothing that could fail.
+    severity = 'info' if gate.min is gate.max is gate.max_regression is None else gate.severity
     if not measured.n_expected:
         left_out = 'no case of this run is selected'
-        return ('info', left_out) if narrow else (_weighed(gate.severity, 'missing'), left_out)
+        return ('info', left_out) if narrow else (_weighed(severity, 'missing'), left_out)
     if measured.missing:
-        outcome = 'fail' if gate.on_missing == 'fail' else 'missing'
-        count = len(measured.missing)
-        return _weighed(
-            gate.severity, outcome
-        ), f'not measured in {count} of {measured.n_expected}: {measured.missing[0]}'
+        count = f'{len(measured.missing)} of {measured.n_expected}'
+        outcome = _weighed(severity, 'fail' if gate.on_missing == 'fail' else 'missing')
+        return outcome, f'not measured in {count}: {measured.missing[0]}'
     assert measured.value is not None  # every expected case was scored
     if (gate.min is not None and measured.value < gate.min) or (gate.max is not None and measured.value > gate.max):
-        return _weighed(gate.severity, 'fail'), None
+        return _weighed(severity, 'fail'), None
     if gate.max_regression is not None:
-        return _weighed(gate.severity, 'warn'), 'no baseline'
-    return ('info' if gate.min is None and gate.max is None else _weighed(gate.severity, 'pass')), None
+        return _weighed(severity, 'warn'), 'no baseline'
+    return _weighed(severity, 'pass'), None
 
 
 def _weighed(severity: _Severity, outcome: Literal['pass', 'fail', 'warn', 'missing']) -> _GateVerdict:

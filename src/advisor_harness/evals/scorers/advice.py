@@ -69,11 +69,13 @@ class NotTruncated(Scorer):
 
     def evaluate(self, ctx: AnyContext) -> EvaluatorOutput:
         """Look for cut advice."""
-        said = [each.truncated for each in read.consultations(ctx.span_tree) if each.truncated is not None]
+        consultations = read.consultations(ctx.span_tree)
+        known = (True if each.outcome == 'truncated' else each.truncated for each in consultations)
+        said = [cut for cut in known if cut is not None]
         if not said:
             return {}
         cut = sum(said)
-        return self.result(not cut, f'{cut} of {about(len(said), "advice")} cut' if cut else None)
+        return self.result(not cut, f'{cut} of {about(len(said), "consultation")} cut' if cut else None)
 
 
 @dataclass
