@@ -223,7 +223,7 @@ class _Exchange:
         return interrupted and bool(own) and isinstance(own[-1], ModelRequest)
 
     def _usage(self, cause: BaseException | None) -> dict[str, Any]:
-        """What was sent and used; unknown where a request stayed unanswered, which its provider may bill all the same."""
+        """What was sent and used. Unknown where a request stayed unanswered: its provider may bill it all the same."""
         responses = self._responses()
         if self._unanswered(cause):
             return {'requests': len(responses) + 1}

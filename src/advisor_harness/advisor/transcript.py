@@ -78,7 +78,7 @@ def transcript(
     entries = [entry for message in messages for entry in _entries(message)]
     kept = [replace(entry, text=(redact or _as_is)(entry.text)) for entry in entries if entry.text]
     remarks = sum(not entry.evidence for entry in kept)
-    kept = _shortened(kept, max_chars, remarks)
+    kept = _shortened(kept, max_chars, min(remarks, len(kept) - 1))  # the last one is cut rather than left out
     # A result of which only a few characters were left would be no evidence.
     most_results = max(1, max_chars // (2 * len(_CUT)))
     kept = _shortened(kept, max_chars, len(kept) - most_results)
