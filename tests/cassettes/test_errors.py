@@ -74,7 +74,8 @@ def test_a_leak_says_where_and_not_what() -> None:
     assert str(SecretLeak(PATH, ["the credential of header 'x-api-key' in $.a"])) == (
         'cassettes/advice/refund.advised.yaml was not written: it would hold a credential of this run.\n'
         "  the credential of header 'x-api-key' in $.a\n"
-        'Keep the credential out of prompts and answers, or use another one for recording.'
+        'Keep the credential out of prompts and answers, or use another one for recording. If it is a JSON value '
+        'that is no secret, name its path in `Matching.keep`.'
     )
 
 

@@ -175,6 +175,8 @@ def noted(
             "form field 'client_secret'",
         ),
         (noted(body=b'{"a": [{"password": "json-secret"}]}'), 'json-secret', "JSON key 'password'"),
+        (noted(body=b'{"password": 1234567890}'), '1234567890', "JSON key 'password'"),
+        (noted(body=b'{"args": "{\\"api_key\\": \\"embedded-1\\"}"}'), 'embedded-1', "JSON key 'api_key'"),
     ],
 )
 def test_seen_credentials_are_found_again(credentials: Credentials, echo: str, name: str) -> None:
@@ -182,6 +184,24 @@ def test_seen_credentials_are_found_again(credentials: Credentials, echo: str, n
     assert list(credentials.find({'x': [echo]}, '$')) == [f'the credential of {name} in $.x[0]']
     assert list(credentials.find({'b': echo.encode()}, '$')) == [f'the credential of {name} in $.b']
     assert list(credentials.find({echo: 1}, '$')) == [f'the credential of {name} in $ (a key)']
+
+
+def test_kept_values_are_no_credentials() -> None:
+    """What `keep` names stands in the file on purpose."""
+    credentials = Credentials(keep=Paths.parse(['login.password', 'logins.*', 'rest']))
+    credentials.note(
+        {}, 'https://x/', '', b'{"login": {"password": "kept-value-1"}, "logins": [{"password": "kept-value-2"}]}'
+    )
+    credentials.note({}, 'https://x/', '', b'{"rest": {"password": "kept-value-3"}, "password": "real-secret"}')
+
+    assert list(credentials.find(['kept-value-1', 'kept-value-2', 'kept-value-3', 'real-secret'], '$')) == [
+        "the credential of JSON key 'password' in $[3]"
+    ]
+
+
+def test_names_of_members_are_scrubbed_like_text() -> None:
+    """A key that stands where a name belongs is a key all the same."""
+    assert scrubber.json({SK: 1}) == {'scrubbed': 1}
 
 
 def test_encoded_echoes_are_found() -> None:

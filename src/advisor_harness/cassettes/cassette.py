@@ -71,7 +71,7 @@ class Cassette:
         self._streams: set[RecordingStream] = set()
         self._answered: list[Interaction] = []
         self._misses: list[UnmatchedRequest] = []
-        self._credentials = Credentials(ignore=frozenset({PLACEHOLDER_KEY}))
+        self._credentials = Credentials(frozenset({PLACEHOLDER_KEY}), self._matcher.scrubber.keep)
         self.rerouting = Rerouting(upstream or {})
         """Where requests go while recording."""
 
@@ -196,9 +196,12 @@ class Cassette:
         Awaits nothing, so concurrent tasks can never get the same answer.
         """
         queue = self._queues.get(self._matcher.digest(*_facts(request))) if self._queues else None
-        if not queue:
+        try:
+            index = queue.popleft() if queue else None
+        except IndexError:
+            index = None  # another thread was faster
+        if queue is None or index is None:
             return None
-        index = queue.popleft()
         self._played[index] = None
         self._answered.append(self._loaded[index])
         return self._loaded[index], bool(queue)

@@ -93,7 +93,8 @@ class SecretLeak(CassetteError):
         listed = ''.join(f'\n  {finding}' for finding in findings[:10])
         super().__init__(
             f'{path} was not written: it would hold a credential of this run.{listed}\n'
-            'Keep the credential out of prompts and answers, or use another one for recording.'
+            'Keep the credential out of prompts and answers, or use another one for recording. If it is a JSON value '
+            'that is no secret, name its path in `Matching.keep`.'
         )
 
 

@@ -130,7 +130,7 @@ class Scrubber:
             return self._string(value)
         if isinstance(value, dict):
             items = cast('dict[str, Json]', value).items()
-            return {k: self._member(k, v, keep.at(k) if keep else None) for k, v in items}
+            return {self.text(k): self._member(k, v, keep.at(k) if keep else None) for k, v in items}
         if isinstance(value, list):
             members = enumerate(cast('list[Json]', value))
             return [self._json(v, keep.at(str(i)) if keep else None) for i, v in members]
@@ -179,6 +179,8 @@ class Credentials:
 
     ignore: frozenset[str] = frozenset()
     """Values that are no secrets: placeholders."""
+    keep: Paths = field(default_factory=Paths)
+    """JSON paths whose values are no secrets."""
     _seen: dict[str, str] = field(default_factory=dict[str, str], repr=False)
 
     def note(self, headers: Mapping[str, str], url: str, content_type: str, body: bytes) -> None:
@@ -192,7 +194,7 @@ class Credentials:
             for name, value in _pairs(body.decode('utf-8', 'replace')):
                 self._note_named(f'form field {name!r}', name, value, _QUERY_KEYS)
         else:
-            self._note_json(body)
+            self._note_json(body, self.keep)
 
     def find(self, value: Any, where: str = '') -> Iterator[str]:
         """Every place below `value` that holds a credential, as text without the credential."""
@@ -229,21 +231,26 @@ class Credentials:
         if name.lower() in keys:
             self._add(what, value)
 
-    def _note_json(self, body: bytes) -> None:
+    def _note_json(self, text: bytes | str, keep: Paths | None) -> None:
         try:
-            self._walk(json.loads(body))
+            self._walk(json.loads(text), keep)
         except (ValueError, RecursionError):
             return
 
-    def _walk(self, value: Json) -> None:
+    def _walk(self, value: Json, keep: Paths | None) -> None:
+        if keep is not None and keep.ends_here:
+            return
         if isinstance(value, dict):
             for key, member in cast('dict[str, Json]', value).items():
-                if isinstance(member, str):
-                    self._note_named(f'JSON key {key!r}', key, member, _BODY_KEYS)
-                self._walk(member)
+                below = keep.at(key) if keep else None
+                if isinstance(member, str | int) and not (below is not None and below.ends_here):
+                    self._note_named(f'JSON key {key!r}', key, str(member), _BODY_KEYS)
+                self._walk(member, below)
         elif isinstance(value, list):
-            for member in cast('list[Json]', value):
-                self._walk(member)
+            for index, member in enumerate(cast('list[Json]', value)):
+                self._walk(member, keep.at(str(index)) if keep else None)
+        elif isinstance(value, str) and value[:1] in ('{', '[') and _EMBEDDED.search(value):
+            self._note_json(value, None)
 
     def _add(self, what: str, value: str) -> None:
         if len(value) >= _SHORTEST_CREDENTIAL and value not in self.ignore and value != SCRUBBED:
