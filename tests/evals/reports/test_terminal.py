@@ -38,7 +38,7 @@ def test_quiet_prints_the_result_alone(tmp_path: Path) -> None:
     line = printed(verdict, store, quiet=True)
     assert line == (
         'RESULT        INCONCLUSIVE   exit 2   run 20270101-120000   failures: precondition cassettes 2/3; '
-        'failures: precondition traces 2/3; failures: length not measured (limit >= 10)\n'
+        'failures: precondition traces 2/3; failures: 1 gate not measured\n'
     )
     assert printed(verdict, store).endswith('\n' + line)
 

@@ -206,14 +206,15 @@ def _faults(record: CaseRecord) -> Iterable[str]:
 
 
 def _reasons(suite: SuiteVerdict) -> Iterable[str]:
-    if suite.verdict is Verdict.INCONCLUSIVE:
-        for unmet in suite.preconditions:
-            if not unmet.ok:
-                yield f'{suite.suite}: precondition {unmet.name} {share_met(unmet)}'
+    unmet = [condition for condition in suite.preconditions if not condition.ok]
     deciding = _DECIDING[suite.verdict]
-    for gate in suite.gates:
-        if gate.verdict in deciding and gate.severity == 'block':
-            yield f'{suite.suite}: {gate.metric} {number(gate.value)} (limit {gate.limit})'
+    gates = [gate for gate in suite.gates if gate.verdict in deciding and gate.severity == 'block']
+    if suite.verdict is Verdict.INCONCLUSIVE and unmet:
+        yield from (f'{suite.suite}: precondition {condition.name} {share_met(condition)}' for condition in unmet)
+        if gates:  # they follow from the preconditions
+            yield f'{suite.suite}: {plural(len(gates), "gate")} not measured'
+        return
+    yield from (f'{suite.suite}: {gate.metric} {number(gate.value)} (limit {gate.limit})' for gate in gates)
 
 
 def _shown(output: object) -> str:

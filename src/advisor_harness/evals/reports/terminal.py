@@ -112,7 +112,8 @@ def _suite(pen: _Pen, suite: SuiteSummary, *, verbose: bool) -> Iterable[Rendera
         yield pen.line('  preconditions', *(part for met in verdict.preconditions for part in _precondition(pen, met)))
     for condition in verdict.preconditions:
         if not condition.ok and condition.detail:
-            yield from pen.block(f'{condition.name}: {condition.detail}', indent=4)
+            # The rest of it stands with the case, further down.
+            yield from pen.block(f'{condition.name}: {condition.detail.splitlines()[0]}', indent=4)
     shown = verdict.gates if verbose else worth_showing(verdict.gates, MOST_GATES)
     if shown:
         yield _gates(pen, shown)
