@@ -57,8 +57,8 @@ def test_suites_are_found_by_file() -> None:
     write('plain', 'x = 1')
     suites = load_suites()
     assert [(each.name, each.folder, each.policy_file, each.cassettes_folder) for each in suites] == [
-        ('first', Path('evals'), Path('evals/first.policy.yaml'), Path('evals/../cassettes/first')),
-        ('other', Path('evals'), Path('evals/second.policy.yaml'), Path('evals/../cassettes/second')),
+        ('first', Path('evals'), Path('evals/first.policy.yaml'), Path('cassettes/first')),
+        ('other', Path('evals'), Path('evals/second.policy.yaml'), Path('cassettes/second')),
     ]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -108,12 +109,17 @@ class Suite:
     @property
     def cassettes_folder(self) -> Path | None:
         """Folder of the recordings, `None` when the suite has none."""
-        return None if self.cassettes is None else self.folder / self.cassettes
+        return None if self.cassettes is None else _beside(self.folder, self.cassettes)
 
     @property
     def policy_file(self) -> Path | None:
         """The policy file, `None` when the suite has none."""
-        return None if self.policy is None else self.folder / self.policy
+        return None if self.policy is None else _beside(self.folder, self.policy)
+
+
+def _beside(folder: Path, path: str | Path) -> Path:
+    """The path from where the suite's file is, as a person would write it: without `..` in the middle."""
+    return Path(os.path.normpath(folder / path))
 
 
 def load_suites(directory: Path = Path('evals'), names: Sequence[str] = ()) -> list[Suite]:
