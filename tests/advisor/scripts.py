@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
@@ -103,6 +104,13 @@ class Script:
         return FunctionModel(self, stream_function=self.stream, model_name=name, profile=profile)
 
 
+def skip(seconds: float) -> None:
+    """Let the running event loop believe that `seconds` have passed, so that its timers are due without waiting."""
+    loop = asyncio.get_running_loop()
+    now = loop.time
+    loop.time = lambda: now() + seconds
+
+
 def executor(*steps: Step) -> Script:
     """An executor that takes `steps` and then answers `done`."""
     return Script(*steps, says('done'))
@@ -180,9 +188,9 @@ class Provider:
         return OpenRouterModel(name, provider=OpenRouterProvider(openai_client=client), **options)
 
 
-def failing(status: int, *, text: str = 'no') -> httpx2.Response:
+def failing(status: int, *, text: str = 'no', kind: str = 'api_error') -> httpx2.Response:
     """An HTTP error in Anthropic's shape."""
-    return httpx2.Response(status, json={'type': 'error', 'error': {'type': 'api_error', 'message': text}})
+    return httpx2.Response(status, json={'type': 'error', 'error': {'type': kind, 'message': text}})
 
 
 def message(*content: dict[str, Any], stop: str = 'end_turn', model: str = HAIKU, **usage: Any) -> dict[str, Any]:
