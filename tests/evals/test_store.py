@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pydantic_ai.messages import ModelRequest
 
 from advisor_harness.evals import CaseError, CaseKey, CaseRecord, CassetteUse, HarnessError, RunMeta, RunStore, Score
 from advisor_harness.evals.errors import RunNotFoundError
@@ -116,15 +117,15 @@ def test_spans_messages_and_tracebacks_lie_beside_the_record() -> None:
     record = replace(
         RECORD,
         spans=written.write_spans(RECORD.key, [{'name': 'one'}, {'name': 'two'}]),
-        messages=written.write_messages(RECORD.key, [{'kind': 'request'}]),
+        messages=written.write_messages(RECORD.key, [ModelRequest.user_text_prompt('half \ud800')]),
         traceback=written.write_traceback(RECORD.key, 'Traceback'),
     )
-    assert record.spans == 'spans/s/a%2Fb%20%ED%A0%80.solo.2.jsonl'
-    assert (written.spans(record), written.messages(record)) == (
-        [{'name': 'one'}, {'name': 'two'}],
-        [{'kind': 'request'}],
-    )
-    assert (written.spans(RECORD), written.messages(RECORD)) == ([], [])
+    assert record.spans == 'spans/s.jsonl#0+90'
+    assert written.traceback(record) == 'Traceback'
+    assert written.spans(record) == [{'name': 'one'}, {'name': 'two'}]
+    (message,) = written.messages(record)
+    assert (message['kind'], message['parts'][0]['content']) == ('request', 'half \ud800')
+    assert (written.spans(RECORD), written.messages(RECORD), written.traceback(RECORD)) == ([], [], None)
 
 
 def test_ids_sort_by_time() -> None:

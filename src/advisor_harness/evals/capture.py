@@ -32,7 +32,7 @@ class Capture:
         """Whom spans that start now belong to."""
         self._exporters = exporters
         self._above = set[int]()
-        self._phases = dict[int, Phase]()
+        self._started = dict[int, tuple[int, Phase]]()
         self._open = dict[int, str]()
         self._ended: list[ReadableSpan] = []
 
@@ -55,7 +55,7 @@ class Capture:
     def started(self, span: Span) -> None:
         """A span of the case started."""
         span_id = span.get_span_context().span_id
-        self._phases[span_id] = self.phase
+        self._started[span_id] = len(self._started), self.phase
         self._open[span_id] = span.name
         if self._is_top(span):
             span.set_attributes(dict(self.labels))
@@ -72,12 +72,12 @@ class Capture:
     @property
     def spans(self) -> list[ReadableSpan]:
         """Every span that ended, in the order of their starts."""
-        return sorted(self._ended, key=lambda span: (span.start_time or 0, _id(span)))
+        return sorted(self._ended, key=lambda span: (span.start_time or 0, self._started[_id(span)]))
 
     @property
     def task_spans(self) -> list[ReadableSpan]:
         """The spans that started while the task ran."""
-        return [span for span in self.spans if self._phases[_id(span)] == 'task']
+        return [span for span in self.spans if self._phase_of(span) == 'task']
 
     @property
     def open_names(self) -> list[str]:
@@ -87,14 +87,17 @@ class Capture:
     @property
     def orphans(self) -> list[ReadableSpan]:
         """Spans whose parent is not part of the case."""
-        return [span for span in self.spans if not self._is_top(span) and _parent(span) not in self._phases]
+        return [span for span in self.spans if not self._is_top(span) and _parent(span) not in self._started]
 
     def to_json(self) -> list[dict[str, Any]]:
         """The spans as `spans.py` describes them; top spans have no parent."""
         return [
-            {**span_to_json(span, phase=self._phases[_id(span)]), **({'parent_id': None} if self._is_top(span) else {})}
+            {**span_to_json(span, phase=self._phase_of(span)), **({'parent_id': None} if self._is_top(span) else {})}
             for span in self.spans
         ]
+
+    def _phase_of(self, span: ReadableSpan) -> Phase:
+        return self._started[_id(span)][1]
 
     def _is_top(self, span: ReadableSpan) -> bool:
         return span.parent is None or span.parent.span_id in self._above

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from opentelemetry.sdk.trace import SpanProcessor
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_core import to_jsonable_python
 
 from advisor_harness.cassettes import Cassette, CassetteError, use_cassette
@@ -142,7 +141,7 @@ def _record(job: Job, case: _Case, conditions: Conditions, duration_s: float) ->
         duration_s=round(duration_s, 6),
         recorded_latency_s=None if cassette is None else cassette.latency_s,
         spans=store.write_spans(key, spans) if spans else None,
-        messages=store.write_messages(key, _messages(messages)) if messages else None,
+        messages=store.write_messages(key, messages) if messages else None,
         traceback=None if fault.traceback is None else store.write_traceback(key, fault.traceback),
     )
 
@@ -212,10 +211,6 @@ def _use(cassette: Cassette) -> CassetteUse:
         unused=len(cassette.unused),
         recorded_with=cassette.recorded_with.get('by', 'unknown'),
     )
-
-
-def _messages(messages: Sequence[ModelMessage]) -> list[Any]:
-    return ModelMessagesTypeAdapter.dump_python(list(messages), mode='json', fallback=repr)
 
 
 def _json(value: Any) -> Any:

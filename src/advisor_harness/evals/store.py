@@ -1,10 +1,10 @@
 """The run store: a folder that only grows, readable while a run is going on and after it was cut off.
 
-    runs/<run-id>/run.json                                what the run owes, written first and in one step
-    runs/<run-id>/cases.jsonl                             one record per line, appended when a case ends
-    runs/<run-id>/spans/<suite>/<case>.<arm>.jsonl        one span per line
-    runs/<run-id>/messages/<suite>/<case>.<arm>.json      messages of the case's first agent run
-    runs/<run-id>/tracebacks/<suite>/<case>.<arm>.txt     where an error came from
+    runs/<run-id>/run.json                    what the run owes, written first and in one step
+    runs/<run-id>/cases.jsonl                 one record per line, appended when a case ends
+    runs/<run-id>/spans/<suite>.jsonl         the spans of a case in one line (`attachments.py`)
+    runs/<run-id>/messages/<suite>.jsonl      the messages of the case's first agent run
+    runs/<run-id>/tracebacks/<suite>.jsonl    where an error came from
 
 A line is written with one system call. A last line without line break is what a killed process leaves: it is ignored
 when reading and removed before the next record is appended.
@@ -15,18 +15,20 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from opentelemetry.sdk.trace import ReadableSpan
+from pydantic_ai.messages import ModelMessage
 
+from advisor_harness.evals.attachments import Attachments, encoded_json, encoded_messages
 from advisor_harness.evals.errors import HarnessError, RunNotFoundError
 from advisor_harness.evals.meta import RunMeta
-from advisor_harness.evals.naming import case_stem, encoded, shown
+from advisor_harness.evals.naming import encoded, shown
 from advisor_harness.evals.records import CaseKey, CaseRecord
 from advisor_harness.evals.spans import span_from_json
 
@@ -39,6 +41,7 @@ class RunStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._tail_checked = False
+        self._attachments = Attachments(folder)
 
     @classmethod
     def create(cls, runs_dir: Path, meta: RunMeta) -> RunStore:
@@ -72,9 +75,9 @@ class RunStore:
         if not self._tail_checked:
             _remove_torn_line(path)
             self._tail_checked = True
-        line = json.dumps(record.to_json(), allow_nan=False) + '\n'
+        line = encoded_json({'schema': 1, **vars(record)}) + b'\n'
         with open(path, 'ab', buffering=0) as file:
-            file.write(line.encode())
+            file.write(line)
 
     def records(self) -> dict[CaseKey, CaseRecord]:
         """The last record of every key, in the order in which keys first appeared.
@@ -98,32 +101,29 @@ class RunStore:
                     raise HarnessError(f'{shown(path)}, line {number} is not a record of a case: {e}') from e
 
     def write_spans(self, key: CaseKey, spans: Sequence[Mapping[str, Any]]) -> str:
-        """Keep the spans of a case; returns the file's path relative to the run's folder."""
-        text = ''.join(json.dumps(span) + '\n' for span in spans)
-        return self._write('spans', key, '.jsonl', text)
+        """Keep the spans of a case; returns their place."""
+        return self._attach('spans', key, encoded_json(spans))
 
-    def write_messages(self, key: CaseKey, messages: Sequence[Any]) -> str:
-        """Keep the messages of a case, as JSON values; returns the file's path relative to the run's folder."""
-        return self._write('messages', key, '.json', json.dumps(list(messages)))
+    def write_messages(self, key: CaseKey, messages: Sequence[ModelMessage]) -> str:
+        """Keep the messages of a case; returns their place."""
+        return self._attach('messages', key, encoded_messages(messages))
 
     def write_traceback(self, key: CaseKey, text: str) -> str:
-        """Keep where an error came from; returns the file's path relative to the run's folder."""
-        return self._write('tracebacks', key, '.txt', text)
+        """Keep where an error came from; returns its place."""
+        return self._attach('tracebacks', key, encoded_json(text))
 
     def carry(self, record: CaseRecord, source: RunStore) -> None:
-        """Add a record of another run, with the files that belong to it."""
-        for name in filter(None, (record.spans, record.messages, record.traceback)):
-            target = self.folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source.folder / name, target)
-        self.append(record)
+        """Add a record of another run, with what belongs to it."""
+        moved = {
+            kind: self._attachments.add(place.rpartition('#')[0], source._attachments.line(place))
+            for kind in ('spans', 'messages', 'traceback')
+            if (place := getattr(record, kind)) is not None
+        }
+        self.append(replace(record, **moved))
 
     def spans(self, record: CaseRecord) -> list[dict[str, Any]]:
         """The spans of a case, as `spans.py` describes them; empty when the case left none."""
-        if record.spans is None:
-            return []
-        text = (self.folder / record.spans).read_text(encoding='utf-8')
-        return [json.loads(line) for line in text.splitlines()]
+        return self._attached('spans', record.spans) or []
 
     def trace(self, record: CaseRecord) -> list[ReadableSpan]:
         """The spans of a case, as `telemetry.tree.render` and `telemetry.read` take them."""
@@ -131,16 +131,19 @@ class RunStore:
 
     def messages(self, record: CaseRecord) -> list[Any]:
         """The messages of a case's first agent run, as JSON; empty when the case left none."""
-        if record.messages is None:
-            return []
-        return json.loads((self.folder / record.messages).read_bytes())
+        return self._attached('messages', record.messages) or []
 
-    def _write(self, kind: str, key: CaseKey, suffix: str, text: str) -> str:
-        name = f'{kind}/{encoded(key.suite)}/{case_stem(key.case, key.arm, key.repeat)}{suffix}'
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding='utf-8', errors='backslashreplace')
-        return name
+    def traceback(self, record: CaseRecord) -> str | None:
+        """Where the error of a case came from; `None` when there was none."""
+        return self._attached('tracebacks', record.traceback)
+
+    def _attach(self, kind: str, key: CaseKey, content: bytes) -> str:
+        owner = encoded_json({'case': key.case, 'arm': key.arm, 'repeat': key.repeat})
+        line = b'%b,"%b":%b}' % (owner[:-1], kind.encode(), content)
+        return self._attachments.add(f'{kind}/{encoded(key.suite)}.jsonl', line)
+
+    def _attached(self, kind: str, place: str | None) -> Any:
+        return None if place is None else json.loads(self._attachments.line(place))[kind]
 
 
 def new_run_id(now: datetime | None = None) -> str:

@@ -7,7 +7,7 @@ and cost of a native advisor are in no such span: they come from the consultatio
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from opentelemetry.trace import StatusCode
 
 from advisor_harness.evals.spans import scope_name
 from advisor_harness.telemetry import ConsultationFacts, read
+from advisor_harness.telemetry.conventions import CONSULT_ADVISOR
 
 __all__ = ['Usage', 'model_requests', 'span_metrics', 'usage_of']
 
@@ -47,7 +48,8 @@ def usage_of(spans: Sequence[ReadableSpan]) -> Usage:
         ValueError: a consultation's span does not keep to the vocabulary.
     """
     asked = _asking(spans)
-    native = [each for each in read.consultations(spans) if each.path == 'native']
+    consulting = [span for span in spans if span.name == CONSULT_ADVISOR]
+    native = [each for each in read.consultations(consulting) if each.path == 'native']
     return Usage(
         requests=len(model_requests(spans)) + sum(each.requests or 0 for each in native),
         input_tokens=_sum(asked, 'gen_ai.usage.input_tokens') + sum(each.input_tokens or 0 for each in native),
@@ -89,8 +91,8 @@ def _asking(spans: Iterable[ReadableSpan]) -> list[ReadableSpan]:
     return [span for span in spans if scope_name(span) == 'pydantic-ai' and _MODEL in _attributes(span)]
 
 
-def _attributes(span: ReadableSpan) -> dict[str, Any]:
-    return dict(span.attributes or {})
+def _attributes(span: ReadableSpan) -> Mapping[str, Any]:
+    return span.attributes or {}
 
 
 def _sum(spans: Iterable[ReadableSpan], key: str) -> int:
