@@ -246,8 +246,10 @@ async def test_only_failed_runs_what_was_not_fine_and_carries_the_rest() -> None
         'wrong': 'failed',
         'left-out': 'ok',
     }
-    fine = records[CaseKey('mirror', 'fine', 'advised', 1)]
-    assert second.spans(fine) == first.store.spans(fine)
+    key = CaseKey('mirror', 'fine', 'advised', 1)
+    before = first.store.records()[key]
+    assert second.spans(records[key]) == first.store.spans(before) != []
+    assert second.messages(records[key]) == first.store.messages(before) != []
 
 
 async def test_only_failed_runs_everything_when_cases_or_scorers_changed() -> None:
