@@ -120,12 +120,29 @@ def test_spans_messages_and_tracebacks_lie_beside_the_record() -> None:
         messages=written.write_messages(RECORD.key, [ModelRequest.user_text_prompt('half \ud800')]),
         traceback=written.write_traceback(RECORD.key, 'Traceback'),
     )
-    assert record.spans == 'spans/s.jsonl#0+90'
+    assert (record.spans, record.messages, record.traceback) == (
+        'spans/s.jsonl',
+        'messages/s.jsonl',
+        'tracebacks/s.jsonl',
+    )
     assert written.traceback(record) == 'Traceback'
     assert written.spans(record) == [{'name': 'one'}, {'name': 'two'}]
     (message,) = written.messages(record)
     assert (message['kind'], message['parts'][0]['content']) == ('request', 'half \ud800')
     assert (written.spans(RECORD), written.messages(RECORD), written.traceback(RECORD)) == ([], [], None)
+
+
+def test_attachments_of_a_process_that_was_killed() -> None:
+    """A torn line is nobody's, what is appended after it is found, and the last line of a case wins."""
+    written = store()
+    key = CaseKey('s', 'a,"spans":', 'solo', 1)
+    record = replace(RECORD, case=key.case, repeat=1, spans=written.write_spans(key, [{'name': 'old'}]))
+    with open(written.folder / 'spans' / 's.jsonl', 'ab') as file:
+        file.write(b'{"case":"b","arm":"solo","repeat":1,"spans":[{"na')
+    again = RunStore(written.folder)
+    assert again.spans(record) == [{'name': 'old'}]
+    again.write_spans(key, [{'name': 'new'}])
+    assert (again.spans(record), written.spans(record)) == ([{'name': 'new'}], [{'name': 'new'}])
 
 
 def test_ids_sort_by_time() -> None:

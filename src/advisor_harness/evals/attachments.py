@@ -1,7 +1,8 @@
-"""What belongs to a record and is too big for it: one line per case in a file per suite, found by its place.
+"""What belongs to a record and is too big for it: one line per case in a file per suite.
 
-A place is `spans/<suite>.jsonl#<offset>+<length>`, path relative to the run's folder, numbers in bytes. Appending to
-one file is many times cheaper than a new file for every case.
+    {"case": s, "arm": s, "repeat": n, "spans": [...]}      in spans/<suite>.jsonl
+
+The last line of a (case, arm, repeat) wins. Appending to one file is many times cheaper than a new file for every case.
 """
 
 from __future__ import annotations
@@ -9,12 +10,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_core import to_json, to_jsonable_python
 
-__all__ = ['Attachments', 'encoded_json', 'encoded_messages']
+from advisor_harness.evals.naming import encoded
+from advisor_harness.evals.records import CaseKey
+
+__all__ = ['Attachments', 'Kind', 'encoded_json', 'encoded_messages']
+
+Kind: TypeAlias = Literal['spans', 'messages', 'tracebacks']
+
+_Places: TypeAlias = dict[bytes, tuple[int, int]]
 
 
 class Attachments:
@@ -22,26 +30,63 @@ class Attachments:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._made = set[str]()
+        self._ready = set[str]()
+        self._found: dict[str, tuple[int, _Places]] = {}
 
-    def add(self, name: str, line: bytes) -> str:
-        """Append a line to file `name` and return its place."""
+    def add(self, kind: Kind, key: CaseKey, content: bytes) -> str:
+        """Append content, which must be JSON; returns the file's path relative to the run's folder."""
+        name = f'{kind}/{encoded(key.suite)}.jsonl'
         path = self._folder / name
-        if name not in self._made:
+        if name not in self._ready:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._made.add(name)
+            _end_torn_line(path)
+            self._ready.add(name)
         with open(path, 'ab', buffering=0) as file:
-            file.write(line + b'\n')
-            # Appending moves to the end first, also when another process has written there.
-            return f'{name}#{file.tell() - len(line) - 1}+{len(line)}'
+            file.write(_owner(key) + _separator(kind) + content + b'}\n')
+        return name
 
-    def line(self, place: str) -> bytes:
-        """The line at `place`."""
-        name, _, numbers = place.rpartition('#')
-        offset, _, length = numbers.partition('+')
+    def content(self, kind: Kind, key: CaseKey, name: str) -> bytes:
+        """The content that was added to file `name` for `key`.
+
+        Raises:
+            KeyError: there is none.
+        """
+        offset, length = self._places(kind, name)[_owner(key)]
         with open(self._folder / name, 'rb') as file:
-            file.seek(int(offset))
-            return file.read(int(length))
+            file.seek(offset)
+            return file.read(length)
+
+    def _places(self, kind: Kind, name: str) -> _Places:
+        """Where the content of every key is; only what was appended since the last look is read."""
+        end, places = self._found.setdefault(name, (0, {}))
+        with open(self._folder / name, 'rb') as file:
+            file.seek(end)
+            for line in file:
+                if not line.endswith(b'\n'):
+                    break  # somebody is writing it
+                owner, separator, content = line.partition(_separator(kind))
+                if content.endswith(b'}\n'):  # what a killed process left of a line belongs to no record
+                    places[owner] = (end + len(owner) + len(separator), len(content) - 2)
+                end += len(line)
+        self._found[name] = (end, places)
+        return places
+
+
+def _owner(key: CaseKey) -> bytes:
+    return encoded_json({'case': key.case, 'arm': key.arm, 'repeat': key.repeat})[:-1]
+
+
+def _separator(kind: Kind) -> bytes:
+    # Quotation marks inside of names are escaped, so that this stands only where the content begins.
+    return f',"{kind}":'.encode()
+
+
+def _end_torn_line(path: Path) -> None:
+    with open(path, 'a+b') as file:
+        if file.tell():
+            file.seek(-1, 2)
+            if file.read() != b'\n':
+                file.write(b'\n')
 
 
 def encoded_json(value: Any) -> bytes:

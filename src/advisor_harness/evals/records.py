@@ -92,11 +92,11 @@ class CaseRecord:
     recorded_latency_s: float | None = None
     """Seconds the provider took when it was recorded; `None` when the recording does not say."""
     spans: str | None = None
-    """Where the case's spans are (`attachments.py`); `RunStore.spans` reads them."""
+    """File with the case's spans, relative to the run's folder; `RunStore.spans` reads them."""
     messages: str | None = None
-    """Where the messages of the case's first agent run are; `RunStore.messages` reads them."""
+    """File with the messages of the case's first agent run; `RunStore.messages` reads them."""
     traceback: str | None = None
-    """Where the traceback of `error` is; `RunStore.traceback` reads it."""
+    """File with the traceback of `error`; `RunStore.traceback` reads it."""
 
     @property
     def key(self) -> CaseKey:

@@ -21,7 +21,7 @@ from advisor_harness.evals.meta import Filters, Mode, RunMeta
 from advisor_harness.evals.plan import Job, SuitePlan, make_plan
 from advisor_harness.evals.records import CaseKey, CaseRecord
 from advisor_harness.evals.store import RunStore, new_run_id, newest_run_of
-from advisor_harness.evals.suite import Recording, Suite
+from advisor_harness.evals.suite import Recording, Suite, check_names
 from advisor_harness.evals.tracing import instrumented
 
 __all__ = ['Run', 'RunOptions', 'run_suites']
@@ -119,12 +119,10 @@ def _check(suites: Sequence[Suite], options: RunOptions) -> None:
         raise SuiteError('there is no suite to run')
     if options.concurrency < 1:
         raise HarnessError(f'`concurrency` must be at least 1; got {options.concurrency!r}')
-    names = [suite.name for suite in suites]
+    check_names(suites)
     for suite in suites:
         if not suite.name.strip():
             raise SuiteError('`Suite.name` is empty: give it a name, or load the suite with `load_suites`')
-        if names.count(suite.name) > 1:
-            raise SuiteError(f'two suites are named {suite.name!r}: give one of them another `Suite.name`')
         if options.mode in ('record', 'record-missing') and suite.cassettes is None:
             raise SuiteError(f'suite {suite.name!r} has no `cassettes` folder: there is nothing to record')
 

@@ -16,7 +16,6 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -25,10 +24,10 @@ from typing import Any
 from opentelemetry.sdk.trace import ReadableSpan
 from pydantic_ai.messages import ModelMessage
 
-from advisor_harness.evals.attachments import Attachments, encoded_json, encoded_messages
+from advisor_harness.evals.attachments import Attachments, Kind, encoded_json, encoded_messages
 from advisor_harness.evals.errors import HarnessError, RunNotFoundError
 from advisor_harness.evals.meta import RunMeta
-from advisor_harness.evals.naming import encoded, shown
+from advisor_harness.evals.naming import shown
 from advisor_harness.evals.records import CaseKey, CaseRecord
 from advisor_harness.evals.spans import span_from_json
 
@@ -101,29 +100,27 @@ class RunStore:
                     raise HarnessError(f'{shown(path)}, line {number} is not a record of a case: {e}') from e
 
     def write_spans(self, key: CaseKey, spans: Sequence[Mapping[str, Any]]) -> str:
-        """Keep the spans of a case; returns their place."""
-        return self._attach('spans', key, encoded_json(spans))
+        """Keep the spans of a case; returns the file's path relative to the run's folder."""
+        return self._attachments.add('spans', key, encoded_json(spans))
 
     def write_messages(self, key: CaseKey, messages: Sequence[ModelMessage]) -> str:
-        """Keep the messages of a case; returns their place."""
-        return self._attach('messages', key, encoded_messages(messages))
+        """Keep the messages of a case; returns the file's path relative to the run's folder."""
+        return self._attachments.add('messages', key, encoded_messages(messages))
 
     def write_traceback(self, key: CaseKey, text: str) -> str:
-        """Keep where an error came from; returns its place."""
-        return self._attach('tracebacks', key, encoded_json(text))
+        """Keep where an error came from; returns the file's path relative to the run's folder."""
+        return self._attachments.add('tracebacks', key, encoded_json(text))
 
     def carry(self, record: CaseRecord, source: RunStore) -> None:
         """Add a record of another run, with what belongs to it."""
-        moved = {
-            kind: self._attachments.add(place.rpartition('#')[0], source._attachments.line(place))
-            for kind in ('spans', 'messages', 'traceback')
-            if (place := getattr(record, kind)) is not None
-        }
-        self.append(replace(record, **moved))
+        for kind, name in _attached(record):
+            if name is not None:
+                self._attachments.add(kind, record.key, source._attachments.content(kind, record.key, name))
+        self.append(record)
 
     def spans(self, record: CaseRecord) -> list[dict[str, Any]]:
         """The spans of a case, as `spans.py` describes them; empty when the case left none."""
-        return self._attached('spans', record.spans) or []
+        return self._content('spans', record, record.spans) or []
 
     def trace(self, record: CaseRecord) -> list[ReadableSpan]:
         """The spans of a case, as `telemetry.tree.render` and `telemetry.read` take them."""
@@ -131,19 +128,18 @@ class RunStore:
 
     def messages(self, record: CaseRecord) -> list[Any]:
         """The messages of a case's first agent run, as JSON; empty when the case left none."""
-        return self._attached('messages', record.messages) or []
+        return self._content('messages', record, record.messages) or []
 
     def traceback(self, record: CaseRecord) -> str | None:
         """Where the error of a case came from; `None` when there was none."""
-        return self._attached('tracebacks', record.traceback)
+        return self._content('tracebacks', record, record.traceback)
 
-    def _attach(self, kind: str, key: CaseKey, content: bytes) -> str:
-        owner = encoded_json({'case': key.case, 'arm': key.arm, 'repeat': key.repeat})
-        line = b'%b,"%b":%b}' % (owner[:-1], kind.encode(), content)
-        return self._attachments.add(f'{kind}/{encoded(key.suite)}.jsonl', line)
+    def _content(self, kind: Kind, record: CaseRecord, name: str | None) -> Any:
+        return None if name is None else json.loads(self._attachments.content(kind, record.key, name))
 
-    def _attached(self, kind: str, place: str | None) -> Any:
-        return None if place is None else json.loads(self._attachments.line(place))[kind]
+
+def _attached(record: CaseRecord) -> tuple[tuple[Kind, str | None], ...]:
+    return ('spans', record.spans), ('messages', record.messages), ('tracebacks', record.traceback)
 
 
 def new_run_id(now: datetime | None = None) -> str:

@@ -26,7 +26,7 @@ from advisor_harness.evals.naming import shown
 if TYPE_CHECKING:
     from advisor_harness.cassettes import Matching
 
-__all__ = ['Arm', 'Recording', 'Suite', 'Task', 'load_suites']
+__all__ = ['Arm', 'Recording', 'Suite', 'Task', 'check_names', 'load_suites']
 
 Task: TypeAlias = 'Callable[[Any, str], Awaitable[Any] | Any]'
 """`async def task(inputs, arm) -> output`; a plain function runs in a thread."""
@@ -136,7 +136,7 @@ def load_suites(directory: Path = Path('evals'), names: Sequence[str] = ()) -> l
     if names and {path.stem for path in files} >= set(names):
         files = [path for path in files if path.stem in names]
     suites = [suite for path in files if (suite := _load(path)) is not None]
-    _check_names(suites)
+    check_names(suites)
     return _select(suites, names, directory)
 
 
@@ -149,7 +149,12 @@ def _select(suites: list[Suite], names: Sequence[str], directory: Path) -> list[
     return [suite for suite in suites if not names or suite.name in names]
 
 
-def _check_names(suites: list[Suite]) -> None:
+def check_names(suites: Sequence[Suite]) -> None:
+    """Records are kept by the name of their suite.
+
+    Raises:
+        SuiteError: two suites share a name.
+    """
     names = [suite.name for suite in suites]
     for name in names:
         if names.count(name) > 1:

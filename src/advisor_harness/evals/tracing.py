@@ -89,7 +89,7 @@ class _Tracing:
         )
         self._provider.add_span_processor(self._router)
         self._settings = InstrumentationSettings(tracer_provider=self._provider)
-        self._collected: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._collected: list[Any] = []
         self._lock = threading.Lock()
         self._users = 0
         self._before: InstrumentationSettings | bool = False
@@ -118,10 +118,10 @@ class _Tracing:
             return
         # Logfire's global provider stands for one that every `configure()` replaces.
         provider: Any = getattr(current, 'provider', current)
-        if provider is self._provider or provider in self._collected or not hasattr(provider, 'add_span_processor'):
-            return
-        provider.add_span_processor(self._router)
-        self._collected.add(provider)
+        known = any(provider is each for each in (self._provider, *self._collected))
+        if not known and hasattr(provider, 'add_span_processor'):
+            provider.add_span_processor(self._router)
+            self._collected.append(provider)
 
 
 @functools.cache
