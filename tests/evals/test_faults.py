@@ -108,6 +108,20 @@ def test_a_keyboard_interrupt_stops_the_run_and_keeps_what_ended() -> None:
     assert str(judge(store).verdict) == 'inconclusive'
 
 
+def test_an_interrupt_lets_the_cases_end_that_are_running() -> None:
+    """Cases beside the one that was interrupted end and are kept; no other is started."""
+
+    async def task(inputs: str, arm: str) -> str:
+        if inputs == 'stop':
+            raise KeyboardInterrupt
+        return await mirror(inputs, arm)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(run(suite(case('a'), case('b', 'stop'), *map(case, 'cdefgh'), task=task), concurrency=2))
+    states = {key.case: record.state for key, record in only_run().records().items()}
+    assert (states['a'], states['b'], 'h' in states) == ('ok', 'cancelled', False)
+
+
 async def test_a_cancelled_run_keeps_what_ended() -> None:
     """Cancelling a run keeps the records of cases that ended; the others leave none, and that does not pass."""
     reached = asyncio.Event()

@@ -74,11 +74,10 @@ class _Case:
     """What kept the case from being run or its recording from being written."""
 
 
-async def run_job(job: Job, conditions: Conditions) -> CaseRecord:
-    """Run a case, keep its spans and messages, and return its record.
+async def run_job(job: Job, conditions: Conditions) -> tuple[CaseRecord, bool]:
+    """Run a case, keep its spans and messages, and return its record and whether somebody interrupted it.
 
-    Raises:
-        KeyboardInterrupt: the task or a scorer raised it; the record is in the store all the same.
+    An interrupt is a `KeyboardInterrupt` that came out of the task or a scorer: the run should end, but not here.
     """
     key, started = job.key, time.perf_counter()
     labels = {'evals.suite': key.suite, 'evals.case': key.case, 'evals.arm': key.arm, 'evals.repeat': key.repeat}
@@ -93,9 +92,7 @@ async def run_job(job: Job, conditions: Conditions) -> CaseRecord:
         case.broken = _fault('harness', e)
     record = _record(job, case, conditions, time.perf_counter() - started)
     conditions.store.append(record)
-    if case.evaluation is not None and case.evaluation.interrupted:
-        raise KeyboardInterrupt
-    return record
+    return record, case.evaluation is not None and case.evaluation.interrupted
 
 
 @contextmanager

@@ -164,17 +164,23 @@ async def _run_jobs(
 ) -> None:
     """Run jobs with so many workers; they take the next one only when they are free, so memory does not grow."""
     waiting = iter(jobs)
+    interrupted = asyncio.Event()
 
     async def work() -> None:
         for job in waiting:
-            on_record(await run_job(job, conditions))
+            record, interrupt = await run_job(job, conditions)
+            on_record(record)
+            if interrupt:
+                interrupted.set()
+            if interrupted.is_set():
+                return
 
-    if at_once == 1:
-        await work()
-        return
     async with asyncio.TaskGroup() as group:
         for _ in range(at_once):
             group.create_task(work())
+    if interrupted.is_set():
+        # From here: an event loop that a worker stops leaves the others' exceptions unread.
+        raise KeyboardInterrupt
 
 
 @asynccontextmanager
