@@ -134,11 +134,10 @@ def pending_calls(messages: Sequence[ModelMessage]) -> bool:
 
     Anthropic rejects the next request if the advisor tool is missing from it.
     """
-    last = next((message for message in reversed(messages) if isinstance(message, ModelResponse)), None)
-    if last is None:
-        return False
-    answered = {part.tool_call_id for part in last.parts if _is_return(part)}
-    return any(_is_call(part) and part.tool_call_id not in answered for part in last.parts)
+    last = _last_response(messages)
+    parts = last.parts if last else ()
+    answered = {part.tool_call_id for part in parts if _is_return(part)}
+    return any(_is_call(part) and part.tool_call_id not in answered for part in parts)
 
 
 def repaired(messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
@@ -151,7 +150,7 @@ def repaired(messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
     returns = {part.tool_call_id for part in _parts(messages) if _is_return(part)}
     if calls == returns:
         return messages
-    last = next((message for message in reversed(messages) if isinstance(message, ModelResponse)), None)
+    last = _last_response(messages)
 
     def whole(message: ModelResponse, part: ModelResponsePart) -> bool:
         if _is_call(part):
@@ -206,6 +205,10 @@ def _share(native: NativeConsultation, usage: NativeUsage | None) -> dict[str, A
 
 def _mapping(value: object) -> dict[str, Any]:
     return cast('dict[str, Any]', value) if isinstance(value, dict) else {}
+
+
+def _last_response(messages: Sequence[ModelMessage]) -> ModelResponse | None:
+    return next((message for message in reversed(messages) if isinstance(message, ModelResponse)), None)
 
 
 def _parts(messages: Sequence[ModelMessage]) -> Iterable[ModelResponsePart]:
