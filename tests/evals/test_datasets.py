@@ -63,7 +63,7 @@ def test_metrics_that_scorers_promise() -> None:
             'cases: [',
             "dataset evals/mirror.yaml is not valid YAML: expected the node content, but found '<stream end>'",
         ),
-        ('', 'dataset evals/mirror.yaml is not a dataset: '),
+        ('', 'dataset evals/mirror.yaml is not a dataset: the file: Input should be a valid dictionary'),
         ('cases: []', 'dataset evals/mirror.yaml is empty: a suite needs at least one case'),
         ('cases: [{name: a}]', 'dataset evals/mirror.yaml is not a dataset: cases.0.inputs: Field required'),
         (
@@ -82,10 +82,14 @@ def test_metrics_that_scorers_promise() -> None:
             'cases: [{name: a, inputs: 1, metadata: {tags: [1]}}]',
             "`metadata.tags` of case 'a' must be a list of words; got [1]",
         ),
-        ('cases: [{name: a, inputs: 1, evaluators: [Unknown]}]', 'dataset evals/mirror.yaml is not a dataset: '),
         (
-            'cases: [{name: a, inputs: 1}]\nreport_evaluators: [KolmogorovSmirnovEvaluator]',
-            'dataset evals/mirror.yaml',
+            'cases: [{name: a, inputs: 1, evaluators: [Unknown]}]',
+            "dataset evals/mirror.yaml is not a dataset: Evaluator 'Unknown' is not in the provided",
+        ),
+        (
+            'cases: [{name: a, inputs: 1}]\n'
+            'report_evaluators: [{KolmogorovSmirnovEvaluator: {score_key: x, positive_from: assertions}}]',
+            'dataset evals/mirror.yaml has report evaluators, which no gate reads: leave them out',
         ),
     ],
 )

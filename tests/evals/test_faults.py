@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from opentelemetry import trace
 from pydantic_ai import Agent
 from pydantic_evals.evaluators import EqualsExpected
 
-from advisor_harness.evals import CaseError, CaseRecord, HarnessError, RunStore, Score, judge
+from advisor_harness.evals import CaseError, CaseRecord, HarnessError, Recording, RunStore, Score, judge
 from tests.evals.support import Scripted, case, mirror, one_record, only_run, run, suite
+from tests.telemetry.checking import ValidatingProcessor
 
 pytestmark = pytest.mark.anyio
 
@@ -236,3 +240,48 @@ async def test_a_disabled_sdk_is_refused(monkeypatch: pytest.MonkeyPatch, value:
         'OTEL_SDK_DISABLED is set to true, but without spans no case can be judged: unset it. '
         'Spans leave this machine only on request'
     )
+
+
+async def test_a_fault_of_the_harness_itself_costs_one_case() -> None:
+    """What the harness trips over ends the case in the `harness` and the run goes on; the suite says nothing."""
+
+    @asynccontextmanager
+    async def answering() -> AsyncGenerator[Recording]:
+        yield Recording(recorded_with={'by': 'nobody'})
+
+    store = await run(suite(case('a'), case('b'), cassettes='cassettes', recording=answering), mode='record')
+    records = list(store.records().values())
+    assert [(record.state, record.error and record.error.where) for record in records] == [('error', 'harness')] * 2
+    assert str(judge(store).verdict) == 'inconclusive'
+
+
+async def test_spans_that_cannot_be_read_make_usage_unknown(span_vocabulary: ValidatingProcessor) -> None:
+    """A consultation that breaks the vocabulary makes the trace incomplete; what it used is unknown, not 0."""
+
+    async def task(inputs: str, arm: str) -> str:
+        trace.get_tracer('other advisor').start_span('consult advisor').end()
+        return await mirror(inputs, arm)
+
+    record = await one_record(suite(task=task))
+    assert (record.usage, record.cost_usd, record.trace_complete) == ({}, None, False)
+    assert record.trace_problem == span_vocabulary.problems[0]
+    span_vocabulary.problems.clear()
+
+
+async def test_a_miss_inside_a_group_of_errors_is_the_recordings() -> None:
+    """A refused connection is found in groups and causes, whatever the task wrapped it in."""
+
+    async def connect() -> None:
+        with socket.socket() as connection:
+            connection.connect(('127.0.0.1', 9))
+
+    async def task(inputs: str, arm: str) -> str:
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(connect())
+        except ExceptionGroup as e:
+            raise RuntimeError('wrapped') from e
+        return inputs
+
+    record = await one_record(suite(task=task))
+    assert record.error == CaseError('RuntimeError', 'wrapped', 'cassette')

@@ -262,6 +262,12 @@ def test_must_pass() -> None:
     assert str(one.verdict) == 'pass'
 
 
+def test_must_pass_of_a_quarantined_case() -> None:
+    """Until its quarantine ends, a case need not pass."""
+    verdict = judged([record('a'), wrong('b')], {**quarantine('2027-01-15'), 'must_pass': ['a', 'b']})
+    assert [(each.metric, each.verdict) for each in verdict.gates] == [('must_pass a', 'pass')]
+
+
 def test_must_pass_looks_at_the_advised_arm_of_several() -> None:
     """The other arms may fail."""
     records = [record('a'), wrong('a', 'solo'), record('b', 'solo'), wrong('b')]
