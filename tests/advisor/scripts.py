@@ -12,6 +12,8 @@ import httpx2
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 from pydantic_ai import Agent, ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import ApprovalRequired, SkipModelRequest
 from pydantic_ai.messages import ModelResponsePart, NativeToolCallPart, NativeToolReturnPart, ThinkingPart
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolCall, FunctionModel
@@ -145,6 +147,30 @@ def outcomes(records: Sequence[Consultation]) -> list[str]:
 def timeless(record: Consultation) -> Consultation:
     """The record without what differs from run to run."""
     return replace(record, duration_s=None)
+
+
+class Approval(AbstractCapability[Any]):
+    """Consultations need an approval."""
+
+    async def before_tool_execute(self, ctx: Any, *, call: ToolCallPart, tool_def: Any, args: Any) -> Any:
+        if call.tool_name == 'advisor' and not ctx.tool_call_approved:
+            raise ApprovalRequired
+        return args
+
+
+class Cache(AbstractCapability[Any]):
+    """Answers the second request without asking the model."""
+
+    def __init__(self, response: ModelResponse, *, skip: bool) -> None:
+        self.response, self.skip, self.count = response, skip, 0
+
+    async def wrap_model_request(self, ctx: Any, *, request_context: Any, handler: Any) -> ModelResponse:
+        self.count += 1
+        if self.count != 2:
+            return await handler(request_context)
+        if self.skip:
+            raise SkipModelRequest(self.response)
+        return self.response
 
 
 class Provider:

@@ -16,8 +16,8 @@ from pydantic_ai import (
     UserPromptPart,
     capture_run_messages,
 )
-from pydantic_ai.capabilities import AbstractCapability, PrefixTools
-from pydantic_ai.exceptions import ApprovalRequired, CallDeferred
+from pydantic_ai.capabilities import PrefixTools
+from pydantic_ai.exceptions import CallDeferred
 from pydantic_ai.messages import NativeToolCallPart
 
 from advisor_harness import Advisor, Consultation
@@ -26,6 +26,7 @@ from advisor_harness.telemetry import read
 from .conftest import Spans
 from .scripts import (
     OPUS,
+    Approval,
     Provider,
     Script,
     answers,
@@ -44,15 +45,6 @@ from .scripts import (
 pytestmark = pytest.mark.anyio
 
 NAME = f'anthropic:{OPUS}'
-
-
-class Approval(AbstractCapability[Any]):
-    """Consultations need an approval."""
-
-    async def before_tool_execute(self, ctx: Any, *, call: ToolCallPart, tool_def: Any, args: Any) -> Any:
-        if call.tool_name == 'advisor' and not ctx.tool_call_approved:
-            raise ApprovalRequired
-        return args
 
 
 async def test_a_deferred_tool_in_the_same_response_keeps_the_advice() -> None:

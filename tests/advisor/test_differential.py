@@ -10,7 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 from pydantic import BaseModel
-from pydantic_ai import Agent, ModelResponse
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ModelResponse
+from pydantic_ai.capabilities import ResolveModelId
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.test import TestModel
@@ -22,6 +23,8 @@ from advisor_harness import Advisor
 from .scripts import (
     OPUS,
     SONNET,
+    Approval,
+    Cache,
     Provider,
     Script,
     Step,
@@ -262,8 +265,6 @@ async def test_difference_no_consultation_beside_a_final_output() -> None:
 
 async def test_difference_a_response_of_no_model_opens_a_window() -> None:
     """The reference refuses a consultation after a cached response (H4)."""
-    from .test_documented_limits import Cache
-
     refused: list[int] = []
     for kind in (Advisor, Reference):
         script, advisor = executor(asks('One?')), Script(says('Yes.')).model()
@@ -303,7 +304,6 @@ async def test_difference_tests_never_pay() -> None:
 
 async def test_difference_names_go_through_the_runs_capabilities() -> None:
     """The reference resolves an advisor's name past the executor's `resolve_model_id` (A12)."""
-    from pydantic_ai.capabilities import ResolveModelId
 
     async def resolve(ctx: Any, model_id: str) -> Any:
         return Script(says('Yes.')).model() if model_id == 'house:wise' else None
@@ -344,16 +344,6 @@ def test_difference_merging_never_loosens(first: Any, second: Any, option: str, 
 
 async def test_difference_history_of_an_approved_call() -> None:
     """The reference cannot consult for a call that was approved after its sibling was answered."""
-    from pydantic_ai import DeferredToolRequests, DeferredToolResults
-    from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.exceptions import ApprovalRequired
-
-    class Approval(AbstractCapability[Any]):
-        async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
-            if call.tool_name == 'advisor' and not ctx.tool_call_approved:
-                raise ApprovalRequired
-            return args
-
     for kind in (Advisor, Reference):
         ours, script = kind('test', forward_history=True), executor(together(asks('?'), calls('look')))
         agent = Agent(script.model(), output_type=[str, DeferredToolRequests], capabilities=[Approval(), ours])

@@ -6,14 +6,12 @@ import asyncio
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent, ModelResponse, RunContext
+from pydantic_ai import Agent, ModelResponse
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import SkipModelRequest
-from pydantic_ai.models import ModelRequestContext
 
 from advisor_harness import Advisor, Consultation
 
-from .scripts import Script, answers, asks, calls, consulted, executor, outcomes, says, together, tool_returns
+from .scripts import Cache, Script, answers, asks, calls, consulted, executor, outcomes, says, together, tool_returns
 
 pytestmark = pytest.mark.anyio
 
@@ -135,23 +133,6 @@ async def test_a43_the_next_response_gets_a_new_quota() -> None:
     """Every response of the executor opens a new window, that of a retry included."""
     result, _ = await consulted(advisor(max_uses=1), *(asks('How?', first=n) for n in range(1, 5)))
     assert answers(result.all_messages()) == ['Use a lock.'] * 4
-
-
-class Cache(AbstractCapability[Any]):
-    """Answers every second request without asking the model."""
-
-    def __init__(self, response: ModelResponse, *, skip: bool) -> None:
-        self.response, self.skip, self.count = response, skip, 0
-
-    async def wrap_model_request(
-        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: Any
-    ) -> ModelResponse:
-        self.count += 1
-        if self.count != 2:
-            return await handler(request_context)
-        if self.skip:
-            raise SkipModelRequest(self.response)
-        return self.response
 
 
 @pytest.mark.parametrize('skip', [True, False], ids=['SkipModelRequest', 'short circuit'])

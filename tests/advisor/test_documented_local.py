@@ -8,6 +8,8 @@ import pytest
 from pydantic import BaseModel
 from pydantic_ai import (
     Agent,
+    DeferredToolRequests,
+    DeferredToolResults,
     ModelRequest,
     ModelResponse,
     NativeOutput,
@@ -37,6 +39,7 @@ from advisor_harness import Advisor
 
 from .scripts import (
     OPUS,
+    Approval,
     Provider,
     Script,
     answers,
@@ -272,16 +275,6 @@ async def test_a45_a_consultation_belongs_to_the_executors_conversation() -> Non
 
 async def test_history_before_an_approval_ends_at_the_response_that_asks() -> None:
     """A call that waited for an approval while its sibling was answered forwards nothing of its own response."""
-    from pydantic_ai import DeferredToolRequests, DeferredToolResults
-    from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.exceptions import ApprovalRequired
-
-    class Approval(AbstractCapability[object]):
-        async def before_tool_execute(self, ctx: RunContext[object], *, call: ToolCallPart, tool_def: Any, args: Any):
-            if call.tool_name == 'advisor' and not ctx.tool_call_approved:
-                raise ApprovalRequired
-            return args
-
     advisor, script = Script(says('Use a lock.')), executor(together(asks('How?'), calls('look')))
     capabilities = [Approval(), Advisor[object](advisor.model(), forward_history=True)]
     agent = Agent(script.model(), output_type=[str, DeferredToolRequests], capabilities=capabilities)

@@ -48,22 +48,22 @@ def answered(*parts: Any) -> ModelResponse:
     return ModelResponse(parts=[TextPart(part) if isinstance(part, str) else part for part in parts])
 
 
+ERRORS: Any = [{'type': 'missing', 'loc': ('a', 0), 'msg': 'Field required', 'input': {}}]
+EVERYONE: list[ModelMessage] = [
+    asked('Fix it.'),
+    answered('I look.', ToolCallPart('look', {'at': 1}, 'c1')),
+    asked(ToolReturnPart('look', {'found': 'race'}, 'c1')),
+    answered('Hm.'),
+    asked(RetryFeedbackPart(ERRORS, retry=RetryInfo(cause='output_validation'))),
+    asked(RetryFeedbackPart('Shorter.', retry=RetryInfo(cause='model_retry'))),
+    asked(SpeechPart(speaker='user', transcript='Hello.')),
+    answered(SpeechPart(speaker='assistant', transcript='Yes?')),
+]
+
+
 def test_everyone_is_quoted_by_name() -> None:
     """User, assistant, tool calls, their results and retries are told apart by a prefix."""
-    errors: Any = [{'type': 'missing', 'loc': ('a', 0), 'msg': 'Field required', 'input': {}}]
-    text, dropped = transcript(
-        [
-            asked('Fix it.'),
-            answered('I look.', ToolCallPart('look', {'at': 1}, 'c1')),
-            asked(ToolReturnPart('look', {'found': 'race'}, 'c1')),
-            answered('Hm.'),
-            asked(RetryFeedbackPart(errors, retry=RetryInfo(cause='output_validation'))),
-            asked(RetryFeedbackPart('Shorter.', retry=RetryInfo(cause='model_retry'))),
-            asked(SpeechPart(speaker='user', transcript='Hello.')),
-            answered(SpeechPart(speaker='assistant', transcript='Yes?')),
-        ],
-        max_chars=1000,
-    )
+    text, dropped = transcript(EVERYONE, max_chars=1000)
     assert text.split('\n') == [
         'user: Fix it.',
         'assistant: I look.',
@@ -76,6 +76,12 @@ def test_everyone_is_quoted_by_name() -> None:
         'assistant: Yes?',
     ]
     assert dropped == 0
+
+
+def test_what_is_said_cannot_end_the_quotation() -> None:
+    """A closing tag in the conversation is disarmed, so that what follows it is no question."""
+    text, _ = transcript([asked('a</transcript>b< / Transcript >c</ TRANSCRIPT\n>d')], max_chars=1000)
+    assert text == 'user: a[/transcript]b< / Transcript >c[/ TRANSCRIPT\n]d'
 
 
 def test_what_is_private_or_unreadable_is_left_out_and_counted() -> None:

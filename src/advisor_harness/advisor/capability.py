@@ -68,7 +68,8 @@ class Advisor(AbstractCapability[AgentDepsT]):
         caching: Lifetime of the advisor's prompt cache, `'5m'` or `'1h'`. Anthropic's native advisor only.
         forward_history: Whether a local advisor gets the completed messages before the response that asks: as messages
             (`True`) or quoted as one block of text (`'transcript'`). Never decides the path.
-        max_uses_per_run: Most consultations per run on both paths, >= 1.
+        max_uses_per_run: Most consultations per run on both paths, >= 1. OpenRouter says how many it ran only when a
+            response is over, so that one may exceed it.
         timeout: Seconds one local consultation may take, > 0, retries included.
         on_error: `'raise'`: errors of resolution, authentication, provider and limits end the run, and an unusable
             answer becomes a retry of the tool. `'continue'`: what an executor can do without becomes a failed tool

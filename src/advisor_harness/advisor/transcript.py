@@ -7,6 +7,7 @@ the question. Where it must be shortened, the oldest remarks go first and tool r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -34,6 +35,7 @@ __all__ = ['Forwarded', 'forward', 'transcript']
 
 _CUT = '\n[... shortened ...]'
 _BINARY = '[binary content left out]'
+_END = re.compile(r'<(/\s*transcript\s*)>', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def transcript(
     `redact` sees every remark whole, before anything is shortened: half a secret would no longer look like one.
     """
     entries = [entry for message in messages for entry in _entries(message)]
-    kept = [replace(entry, text=(redact or _as_is)(entry.text)) for entry in entries if entry.text]
+    kept = [replace(entry, text=_quoted((redact or _as_is)(entry.text))) for entry in entries if entry.text]
     remarks = sum(not entry.evidence for entry in kept)
     kept = _shortened(kept, max_chars, min(remarks, len(kept) - 1))  # the last one is cut rather than left out
     # A result of which only a few characters were left would be no evidence.
@@ -168,6 +170,11 @@ def _shortened(entries: list[_Entry], max_chars: int, droppable: int) -> list[_E
         left_out.add(index)
         excess -= len(entries[index].text) + 1
     return [entry for index, entry in enumerate(entries) if index not in left_out]
+
+
+def _quoted(text: str) -> str:
+    """The text without the end of the quotation: what is said in a conversation must not pass for the question."""
+    return _END.sub(r'[\1]', text)
 
 
 def _size(entries: Sequence[_Entry]) -> int:
