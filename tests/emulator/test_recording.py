@@ -28,10 +28,9 @@ SCRIPT = {
 
 async def outcome(name: str, *, streamed: bool, path: Path, **options: Any) -> str | None:
     """The text of the last response of a run under a cassette."""
-    async with cassette_client() as http:
-        model = OpenAIChatModel('gpt-4o-mini', provider=OpenAIProvider(api_key=KEY, http_client=http))
-        with use_cassette(path, **options):
-            return (await ask(model, f'[{name}]', streamed=streamed))[-1].text
+    model = OpenAIChatModel('gpt-4o-mini', provider=OpenAIProvider(api_key=KEY, http_client=cassette_client()))
+    with use_cassette(path, **options):
+        return (await ask(model, f'[{name}]', streamed=streamed))[-1].text
 
 
 async def record(folder: Path, *, origin: str) -> list[Any]:
