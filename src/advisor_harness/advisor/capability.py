@@ -223,6 +223,7 @@ class Advisor(AbstractCapability[AgentDepsT]):
         now = (selection.path, '|'.join(map(str, candidates)))
         previous, self._previous = self._previous, now
         if now == previous:
+            emit.selected(ctx, selection.path)
             return
         options, advisor = self.options, named(self.options.model)
         facts = SelectionFacts(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     _Attributes: TypeAlias = dict[str, AttributeValue]
 
-__all__ = ['ConsultationSpan', 'claim', 'consultation', 'consulting', 'route', 'select']
+__all__ = ['ConsultationSpan', 'claim', 'consultation', 'consulting', 'route', 'select', 'selected']
 
 FAILED_OUTCOMES: Final = frozenset({'empty', 'invalid_output', 'refused', 'usage_limit', 'error', 'timeout'})
 """Outcomes that make the span an error. Being cancelled is not one: the advisor did nothing wrong."""
@@ -46,18 +46,26 @@ _logger = logging.getLogger(__name__)
 
 
 def select(ctx: RunContext[Any], facts: SelectionFacts) -> None:
-    """Record which way the consultations of this request go: span `select advisor`.
-
-    The path is also set on the request's own `chat` span, if that is the current span and belongs to this run.
-    """
+    """Record which way the consultations of this request go: span `select advisor`, and the path on its `chat` span."""
     if isinstance(ctx.tracer, NoOpTracer):
         return
     with _logged:
         attributes = _common(ctx, names.SELECT_ADVISOR) | _carried(facts, fields.SELECTION)
         attributes[names.LOGFIRE_MSG] = f'advisor path: {facts.path} ({facts.reason})'
         _decide(ctx.tracer, names.SELECT_ADVISOR, attributes)
+    selected(ctx, facts.path)
+
+
+def selected(ctx: RunContext[Any], path: str) -> None:
+    """Set the path on the request's own `chat` span, if that is the current span and belongs to this run.
+
+    For requests that decide as the one before, which have no `select advisor` of their own.
+    """
+    if isinstance(ctx.tracer, NoOpTracer):
+        return
+    with _logged:
         if chat := _chat_span(ctx):
-            chat.set_attribute(names.ADVISOR_SELECTION_PATH, facts.path)
+            chat.set_attribute(names.ADVISOR_SELECTION_PATH, path)
 
 
 def claim(ctx: RunContext[Any], facts: ClaimFacts) -> None:
