@@ -66,20 +66,19 @@ def test_what_does_not_survive_is_told() -> None:
     ('text', 'problem'),
     [
         ('', 'it is empty'),
-        ('- 1\n', 'the top level is list; it must be a mapping'),
-        ('interactions: []\nversion: 2\n', 'version is 2; only 1 is known'),
-        ('version: 1\nframes: []\n', "it has no `interactions`, only 'version', 'frames'"),
-        ('interactions: {}\nversion: 1\n', '`interactions` is dict; it must be a list'),
-        ('interactions: []\nrecorded_with: me\n', '`recorded_with` is str; it must be a mapping'),
+        ('- 1\n', 'line 1: the top level is list; it must be a mapping'),
+        ('interactions: []\nversion: 2\n', 'line 2: version is 2; only 1 is known'),
+        ('version: 1\nframes: []\n', "line 1: it has no `interactions`, only 'version', 'frames'"),
+        ('interactions: {}\nversion: 1\n', 'line 1: `interactions` is dict; it must be a list'),
+        ('interactions: []\nrecorded_with: me\n', 'line 2: `recorded_with` is str; it must be a mapping'),
         (
             'interactions: [\n',
-            'it is not readable YAML: while parsing a flow node did not find expected node content in "<byte string>", '
-            'line 2, column 1',
+            'line 2: it is not readable YAML: did not find expected node content, while parsing a flow node',
         ),
         (
             'interactions: !!python/object:os.system []\n',
-            'it is not readable YAML: could not determine a constructor for the tag '
-            """'tag:yaml.org,2002:python/object:os.system' in "<byte string>", line 1, column 15""",
+            'line 1: it is not readable YAML: could not determine a constructor for the tag '
+            "'tag:yaml.org,2002:python/object:os.system'",
         ),
     ],
 )

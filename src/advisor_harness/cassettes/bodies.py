@@ -11,9 +11,15 @@ import math
 from collections.abc import Mapping
 from typing import Any, cast
 
+from .multipart import boundary_of
 from .scrubbing import Json, Scrubber
 
 __all__ = ['encode_json', 'is_json', 'json_length', 'parse_json', 'request_body', 'response_body', 'scrub_body']
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+_DEEPEST = 200
+"""Levels of JSON that a file may hold as YAML."""
 
 
 def is_json(content_type: str) -> bool:
@@ -41,7 +47,7 @@ def encode_json(value: Json) -> bytes:
     Raises:
         UnicodeEncodeError: a lone surrogate, which is no text.
     """
-    return json.dumps(value, ensure_ascii=False).encode()
+    return _ENCODER.encode(value).encode()
 
 
 def json_length(value: Json) -> int:
@@ -61,6 +67,8 @@ def scrub_body(body: bytes, content_type: str, scrubber: Scrubber) -> bytes:
         return scrubber.events(text).encode(encoding)
     if kind == 'application/x-www-form-urlencoded':
         return scrubber.form(text).encode(encoding)
+    if boundary := boundary_of(content_type):
+        return scrubber.multipart(text, boundary).encode(encoding)
     return cast('str', scrubber.json(text)).encode(encoding)
 
 
@@ -109,22 +117,35 @@ def _utf8(text: str, where: str) -> bytes:
 
 
 def _checked_json(value: Json, where: str) -> bytes:
-    _check(value, where)
+    if not _is_json(value, _DEEPEST):
+        _check(value, where, _DEEPEST)
     try:
         return encode_json(value)
     except UnicodeEncodeError as e:
         raise ValueError(f'{where} holds a lone surrogate, which is not text') from e
 
 
-def _check(value: Any, where: str) -> None:
+def _is_json(value: Any, levels: int) -> bool:
+    # The quick way: it says nothing about the place.
+    kind = cast('object', type(value))
+    if kind is dict:
+        return levels > 0 and all(type(k) is str and _is_json(v, levels - 1) for k, v in value.items())
+    if kind is list:
+        return levels > 0 and all(_is_json(v, levels - 1) for v in value)
+    return kind is str or kind is int or kind is bool or value is None or (kind is float and math.isfinite(value))
+
+
+def _check(value: Any, where: str, levels: int) -> None:
+    if levels <= 0 and isinstance(value, dict | list):
+        raise ValueError(f'{where[:60]}... is nested deeper than {_DEEPEST} levels')
     if isinstance(value, dict):
         for key, member in cast('dict[Any, Any]', value).items():
             if not isinstance(key, str):
                 raise ValueError(f'{where} has the key {key!r}, {_name(key)}; JSON keys are text: quote it')
-            _check(member, f'{where}.{key}')
+            _check(member, f'{where}.{key}', levels - 1)
     elif isinstance(value, list):
         for index, member in enumerate(cast('list[Any]', value)):
-            _check(member, f'{where}[{index}]')
+            _check(member, f'{where}[{index}]', levels - 1)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f'{where} is {value}, which JSON does not have')
     elif not (value is None or isinstance(value, str | int | float)):

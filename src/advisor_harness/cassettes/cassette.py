@@ -13,13 +13,15 @@ from typing import Any, Literal, get_args
 
 import httpx2
 
-from . import yamlfile
-from .errors import CassetteError, CassetteFormatError, MissReason, SecretLeak, UnmatchedRequest, UnusedInteractions
+from . import yamlcache, yamlfile
+from .collecting import uncollected
+from .credentials import Credentials
+from .errors import CassetteError, MissReason, SecretLeak, UnmatchedRequest, UnusedInteractions
 from .explain import Candidate, Nearest, nearest
 from .interaction import Interaction, RecordedResponse
 from .matching import Identity, Matching, matcher_for
 from .provenance import checked_provenance, record_command
-from .scrubbing import Credentials
+from .retries import attempt_of, which_were_retried
 from .streams import RecordingStream
 from .upstream import Rerouting
 
@@ -54,6 +56,7 @@ class Cassette:
         recorded_with: Mapping[str, str] | None = None,
         upstream: Mapping[str, str] | None = None,
         document: dict[str, Any] | None = None,
+        cached_as: str | None = None,
     ) -> None:
         self._path = path
         self._mode: Mode = mode
@@ -61,8 +64,10 @@ class Cassette:
         self._matcher = matcher_for(matching)
         self._recorded_with = checked_provenance(recorded_with)
         self._document = document
+        self._cached_as = cached_as
         self._loaded = _interactions(path, document)
         self._recorded_times: dict[bytes, int] = {}
+        self._retried: dict[int, bool] = {}
         self._queues = self._index()
         self._played: dict[int, None] = {}
         self._places = itertools.count(1)
@@ -95,14 +100,17 @@ class Cassette:
         if mode not in get_args(Mode):
             raise ValueError(f'mode is {mode!r}; it must be one of {", ".join(map(repr, get_args(Mode)))}.')
         file = Path(path)
-        return cls(
-            file,
-            mode=mode,
-            matching=matching or Matching(),
-            recorded_with=recorded_with,
-            upstream=upstream,
-            document=_read(file, mode),
-        )
+        with uncollected(file.stat().st_size if file.is_file() else 0):
+            document, cached_as = _read(file, mode)
+            return cls(
+                file,
+                mode=mode,
+                matching=matching or Matching(),
+                recorded_with=recorded_with,
+                upstream=upstream,
+                document=document,
+                cached_as=cached_as,
+            )
 
     @property
     def path(self) -> Path:
@@ -206,6 +214,10 @@ class Cassette:
         self._answered.append(self._loaded[index])
         return self._loaded[index], bool(queue)
 
+    def was_retried(self, interaction: Interaction) -> bool | None:
+        """Whether its SDK sent an interaction's request again by itself when it was recorded; `None` when unknown."""
+        return self._retried.get(id(interaction))
+
     def miss(self, request: httpx2.Request, *, reason: MissReason | None = None) -> UnmatchedRequest:
         """Note that nothing answers a request, and return the error that explains it."""
         sent = self._matcher.identify(*_facts(request))
@@ -228,7 +240,9 @@ class Cassette:
 
     def keep(self, place: int, request: httpx2.Request, response: RecordedResponse, latency_s: float) -> None:
         """Record the answer to a request at its reserved place."""
-        recorded = {'latency_s': round(latency_s, 4), **self._other_source()}
+        attempt = attempt_of(request.headers)
+        number = {} if attempt is None else {'attempt': attempt}
+        recorded = {'latency_s': round(latency_s, 4), **number, **self._other_source()}
         interaction = Interaction.record(request, response, self._matcher.scrubber, recorded)
         self._kept[place] = interaction
         self._answered.append(interaction)
@@ -256,11 +270,23 @@ class Cassette:
 
     def _index(self) -> dict[bytes, deque[int]]:
         queues: dict[bytes, deque[int]] = {}
-        for index, interaction in enumerate(self._loaded):
-            digest = self._matcher.digest(*_recorded_facts(interaction))
+        for index, digest in enumerate(self._digests()):
             queues.setdefault(digest, deque()).append(index)
         self._recorded_times = {digest: len(queue) for digest, queue in queues.items()}
+        for queue in queues.values():
+            same = [self._loaded[index] for index in queue]
+            known = zip(same, which_were_retried(same), strict=True)
+            self._retried.update({id(interaction): was for interaction, was in known if was is not None})
         return queues
+
+    def _digests(self) -> list[bytes]:
+        rules, name = self._matching.described(), self._cached_as
+        if name is not None and (known := yamlcache.load_digests(name, rules, len(self._loaded))) is not None:
+            return known
+        digests = [self._matcher.digest(*_recorded_facts(interaction)) for interaction in self._loaded]
+        if name is not None:
+            yamlcache.store_digests(name, rules, digests)
+        return digests
 
     def _unplayed(self) -> list[tuple[int, Interaction]]:
         return [
@@ -324,14 +350,14 @@ class Cassette:
         return {k: v for k, v in self._recorded_with.items() if k in ('by', 'model') and stored.get(k) != v}
 
 
-def _read(path: Path, mode: Mode) -> dict[str, Any] | None:
+def _read(path: Path, mode: Mode) -> tuple[dict[str, Any] | None, str | None]:
     if mode in ('record', 'live'):
-        return None
+        return None, None
     try:
-        return yamlfile.read(path)
+        return yamlfile.read_named(path)
     except FileNotFoundError:
         if mode == 'record-missing':
-            return None
+            return None, None
         raise CassetteError(f'no cassette file {path}. Record it: {record_command(path)}') from None
 
 
@@ -341,7 +367,7 @@ def _interactions(path: Path, document: dict[str, Any] | None) -> list[Interacti
         try:
             interactions.append(Interaction.from_mapping(mapping))
         except ValueError as e:
-            raise CassetteFormatError(path, f'interaction {number}: {e}') from e
+            raise yamlfile.format_error(path, number, str(e)) from e
     return interactions
 
 

@@ -101,12 +101,15 @@ class SecretLeak(CassetteError):
 class CassetteFormatError(CassetteError):
     """A file cannot be read as a cassette of HTTP traffic."""
 
-    def __init__(self, path: Path, problem: str) -> None:
+    def __init__(self, path: Path, problem: str, *, line: int | None = None) -> None:
         self.path = path
         """The file."""
         self.problem = problem
-        """What is wrong with it, and where."""
-        super().__init__(f'{path} is not a cassette of HTTP traffic (VCR YAML, version 1): {problem}')
+        """What is wrong with it."""
+        self.line = line
+        """The line of the file where that stands, from 1; `None` when there is none."""
+        where = '' if line is None else f'line {line}: '
+        super().__init__(f'{path} is not a cassette of HTTP traffic (VCR YAML, version 1): {where}{problem}')
 
 
 class NetworkRefused(CassetteError):

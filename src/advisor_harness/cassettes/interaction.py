@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import httpx2
 
@@ -57,6 +59,11 @@ class RecordedResponse:
         return ', '.join(self.headers.get('content-type', ()))
 
     @property
+    def is_failure(self) -> bool:
+        """Whether the exchange failed: by its status, or because the connection did."""
+        return self.status >= 400 or self.network_error is not None
+
+    @property
     def is_whole(self) -> bool:
         """Whether the body ends where the recording ends."""
         return not (self.truncated or self.abandoned or self.network_error)
@@ -72,6 +79,8 @@ class Interaction:
     response: RecordedResponse
     latency_s: float | None = None
     """Seconds from sending the request to the end of the answer when it was recorded; `None` when unknown."""
+    attempt: int | None = None
+    """Which attempt of its SDK the request was, from 0; `None` when unknown."""
 
     @classmethod
     def from_mapping(cls, mapping: Any) -> Interaction:
@@ -86,12 +95,13 @@ class Interaction:
             mapping=parts,
             request=RecordedRequest(
                 method=_text(request.get('method'), 'request.method').upper(),
-                url=_text(request.get('uri'), 'request.uri'),
+                url=_url(request.get('uri'), 'request.uri'),
                 headers=_headers(request.get('headers'), 'request.headers'),
                 body=_in('request', request_body, request),
             ),
             response=_response(response),
             latency_s=_latency(parts.get('recorded')),
+            attempt=_attempt(parts.get('recorded')),
         )
 
     @classmethod
@@ -170,8 +180,10 @@ def _response(mapping: Mapping[str, Any]) -> RecordedResponse:
     error = mapping.get('network_error')
     abandoned = mapping.get('abandoned') is True
     code = status.get('code', 0 if error or abandoned else None)
-    if not isinstance(code, int):
+    if isinstance(code, bool) or not isinstance(code, int):
         raise ValueError(f'response.status.code is {code!r}; it must be a number')
+    if not (100 <= code <= 999 or (code == 0 and (error or abandoned))):
+        raise ValueError(f'response.status.code is {code}; HTTP has 100 to 999')
     if error is not None and not _is_network_error(error):
         raise ValueError(f'response.network_error is {error!r}; it must name a transport error of httpx2')
     body = _in('response', response_body, mapping)
@@ -234,11 +246,29 @@ def _text(value: Any, where: str) -> str:
     return value
 
 
+def _url(value: Any, where: str) -> str:
+    url = _text(value, where)
+    try:
+        _ = urlsplit(url).port
+    except ValueError as e:
+        raise ValueError(f'{where} is {url!r}, which is no URL: {e}') from e
+    return url
+
+
 def _latency(recorded: Any) -> float | None:
-    if not isinstance(recorded, dict):
+    latency = cast('dict[str, Any]', recorded).get('latency_s') if isinstance(recorded, dict) else None
+    if latency is None:
         return None
-    latency = cast('dict[str, Any]', recorded).get('latency_s')
-    return float(latency) if isinstance(latency, int | float) and not isinstance(latency, bool) else None
+    if isinstance(latency, bool) or not isinstance(latency, int | float) or not 0 <= latency < math.inf:
+        raise ValueError(f'recorded.latency_s is {latency!r}; it must be seconds, 0 or more')
+    return float(latency)
+
+
+def _attempt(recorded: Any) -> int | None:
+    attempt = cast('dict[str, Any]', recorded).get('attempt') if isinstance(recorded, dict) else None
+    if attempt is None or (isinstance(attempt, int) and not isinstance(attempt, bool) and attempt >= 0):
+        return attempt
+    raise ValueError(f'recorded.attempt is {attempt!r}; it must be a number from 0')
 
 
 def _in(side: str, read: Any, mapping: Mapping[str, Any]) -> bytes:

@@ -17,14 +17,15 @@ from typing import Literal, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from .bodies import scrub_body
+from .multipart import boundary_of
 from .paths import Paths, without
 from .scrubbing import Json, Scrubber
 
 __all__ = ['Identity', 'Matcher', 'Matching', 'matcher_for']
 
 _TYPOGRAPHY = str.maketrans({'‘': "'", '’': "'", '“': '"', '”': '"', '–': '-', '—': '--', '…': '...'})
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(',', ':'), ensure_ascii=False)
 _DEFAULT_PORTS = {'http': 80, 'https': 443}
-_BOUNDARY = re.compile(r'boundary="?([^";,\s]+)"?', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,12 @@ class Matching:
 
     keep: frozenset[str] = frozenset()
     """Dotted JSON paths whose values are never scrubbed, though they are named like a secret or look like one."""
+
+    def described(self) -> str:
+        """The rules as text, equal for equal rules in any process."""
+        replaced = [(pattern.pattern, pattern.flags, text) for pattern, text in self.rewrite]
+        volatile = [(pattern.pattern, pattern.flags) for pattern in self.volatile]
+        return repr([sorted(self.ignore), volatile, sorted(self.ignore_query), replaced, sorted(self.keep)])
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,7 @@ class Matcher:
             except (ValueError, RecursionError):
                 pass  # not JSON after all: compared as text
             else:
-                return 'json', json.dumps(value, sort_keys=True, separators=(',', ':'), ensure_ascii=False)
+                return 'json', _CANONICAL.encode(value)
         return 'text', self._text(content_type, body)
 
     def _json(self, value: Json, body: bytes) -> Json:
@@ -127,8 +134,8 @@ class Matcher:
         except UnicodeDecodeError:
             # Bytes are not text: what looks alike is not the same.
             text = self._rewritten(clean.decode('latin-1'))
-        if content_type.lower().startswith('multipart/') and (boundary := _BOUNDARY.search(content_type)):
-            text = text.replace(boundary.group(1), 'boundary')
+        if boundary := boundary_of(content_type):
+            text = text.replace(boundary, 'boundary')
         return text
 
     def _string(self, text: str) -> str:

@@ -5,17 +5,18 @@ Scrubbing is also part of a request's identity (`matching.py`), so a prompt that
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
-from urllib.parse import quote, quote_plus, unquote_plus
+from urllib.parse import unquote_plus
 
+from .deltas import DATA_LINE, rewrite
+from .multipart import Part, parts
 from .paths import Paths
 
-__all__ = ['HEADERS', 'SCRUBBED', 'Credentials', 'Scrubber']
+__all__ = ['BODY_KEYS', 'EMBEDDED', 'HEADERS', 'QUERY_KEYS', 'SCRUBBED', 'Scrubber']
 
 SCRUBBED = 'scrubbed'
 """What stands in a file where a secret stood."""
@@ -30,6 +31,7 @@ HEADERS = frozenset(
         'content-length',
         'content-type',
         'host',
+        'location',
         'retry-after',
         'retry-after-ms',
         'transfer-encoding',
@@ -39,9 +41,10 @@ HEADERS = frozenset(
 )
 """The only headers that are recorded, request and response alike; lower case."""
 
-_BODY_KEYS = frozenset(
+BODY_KEYS = frozenset(
     {
         'access_token',
+        'api-key',
         'api_key',
         'apikey',
         'assertion',
@@ -49,26 +52,64 @@ _BODY_KEYS = frozenset(
         'client_secret',
         'id_token',
         'password',
+        'private_key',
         'refresh_token',
+        'secret_access_key',
+        'x-api-key',
     }
 )
-_QUERY_KEYS = _BODY_KEYS | {'key', 'sig', 'signature', 'token'}
-_CREDENTIAL_HEADERS = ('authorization', 'proxy-authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'cookie')
-_SHORTEST_CREDENTIAL = 8
+"""Members of JSON whose values are secrets; lower case."""
 
-_PATTERN = (
-    r'(?:(?<![A-Za-z0-9])(?:sk-[A-Za-z0-9_\-]{16,}|AIza[A-Za-z0-9_\-]{30,}|gsk_[A-Za-z0-9]{20,})'
-    r'|(?<=\bBearer )[A-Za-z0-9._~+/=\-]{16,})'
-)
-_SECRET = re.compile(_PATTERN)
-_KEY_NAMES = '|'.join(sorted(_BODY_KEYS))
+QUERY_KEYS = BODY_KEYS | {
+    'key',
+    'sig',
+    'signature',
+    'subscription-key',
+    'token',
+    'x-amz-credential',
+    'x-amz-security-token',
+    'x-amz-signature',
+    'x-goog-credential',
+    'x-goog-signature',
+}
+"""Query parameters and form fields whose values are secrets; lower case."""
+
+# What keys begin with, and what they go on with. A provider whose keys have no shape of their own (Mistral, Cohere,
+# Azure) is left to the names of members and to the tripwire.
+_SHAPES = {
+    'sk-': r'[A-Za-z0-9_\-]{16,}',  # OpenAI, Anthropic (sk-ant-), OpenRouter (sk-or-), DeepSeek
+    'AIza': r'[A-Za-z0-9_\-]{30,}',  # Google
+    'ya29.': r'[A-Za-z0-9_\-]{20,}',
+    'gsk_': r'[A-Za-z0-9]{20,}',  # Groq
+    'xai-': r'[A-Za-z0-9]{20,}',
+    'hf_': r'[A-Za-z0-9]{30,}',  # Hugging Face
+    'csk-': r'[A-Za-z0-9]{20,}',  # Cerebras
+    'fw_': r'[A-Za-z0-9]{20,}',  # Fireworks
+    'pplx-': r'[A-Za-z0-9]{30,}',
+    'r8_': r'[A-Za-z0-9]{30,}',  # Replicate
+    'AKIA': r'[A-Z0-9]{16}(?![A-Za-z0-9])',  # Amazon
+    'ASIA': r'[A-Z0-9]{16}(?![A-Za-z0-9])',
+    'ghp_': r'[A-Za-z0-9]{30,}',  # GitHub
+    'github_pat_': r'[A-Za-z0-9_]{30,}',
+    'pylf_v': r'[A-Za-z0-9_]{20,}',  # Logfire
+}
+_KEYS = '|'.join(re.escape(start) + rest for start, rest in _SHAPES.items())
+_SECRET = re.compile(rf'(?:(?<![A-Za-z0-9])(?:{_KEYS})|(?<=\bBearer )[A-Za-z0-9._~+/=\-]{{16,}})')
+_KEY_NAMES = '|'.join(sorted(BODY_KEYS))
+
+
+def _shortest(texts: Iterable[str]) -> list[str]:
+    # Whoever looks for `sk-` need not look for `csk-`.
+    distinct = set(texts)
+    return sorted(text for text in distinct if not any(other in text for other in distinct - {text}))
+
 
 # Searching for plain text is many times faster than the pattern, and nearly every text holds none of these.
-_MARKS = ('sk-', 'AIza', 'gsk_', 'Bearer ')
+_MARKS = _shortest([*_SHAPES, 'Bearer '])
 _SUSPECT = (*(mark.encode() for mark in _MARKS), b'\\u')
-_SUSPECT_NAMES = tuple(name.encode() for name in sorted(_BODY_KEYS))
-_EMBEDDED = re.compile(rf'"(?:{_KEY_NAMES})"\s*:', re.IGNORECASE)
-_DATA_LINE = re.compile(r'(?m)^(data:[ ]?)(\{.*\}|\[.*\])([ \t]*\r?)$')
+_SUSPECT_NAMES = tuple(name.encode() for name in _shortest(BODY_KEYS))
+EMBEDDED = re.compile(rf'"(?:{_KEY_NAMES})"\s*:', re.IGNORECASE)
+"""A secret member of JSON that stands inside a text."""
 
 Json: TypeAlias = Any
 
@@ -92,16 +133,16 @@ class Scrubber:
         kept: dict[str, list[str]] = {}
         for name, value in headers:
             if (name := name.lower()) in HEADERS:
-                kept.setdefault(name, []).append(self.text(value))
+                kept.setdefault(name, []).append(self.url(value) if name == 'location' else self.text(value))
         return {name: kept[name] for name in sorted(kept)}
 
     def url(self, url: str) -> str:
         """The URL without user information and without secret query values."""
         url = re.sub(r'^([A-Za-z][A-Za-z0-9+.\-]*://)[^/?#@]*@', r'\1', url)
         head, mark, query = url.partition('?')
-        return self.text(head) + mark + (self.form(query, _QUERY_KEYS) if query else '')
+        return self.text(head) + mark + (self.form(query, QUERY_KEYS) if query else '')
 
-    def form(self, text: str, keys: frozenset[str] = _QUERY_KEYS) -> str:
+    def form(self, text: str, keys: frozenset[str] = QUERY_KEYS) -> str:
         """URL-encoded pairs without secret values; order and spelling of everything else stay."""
         pairs = [pair.partition('=') for pair in text.split('&')]
         return '&'.join(
@@ -116,8 +157,12 @@ class Scrubber:
         return _SECRET.sub(SCRUBBED, text) if any(mark in text for mark in _MARKS) else text
 
     def events(self, text: str) -> str:
-        """Server-sent events: JSON of `data` lines and text; lines without secrets stay byte for byte."""
-        return self.text(_DATA_LINE.sub(self._event, text))
+        """Server-sent events: JSON of `data` lines, text, and text in pieces; the rest stays byte for byte."""
+        return rewrite(self.text(DATA_LINE.sub(self._event, text)), self._string)
+
+    def multipart(self, text: str, boundary: str) -> str:
+        """A multipart body without secret fields; everything else stays."""
+        return f'--{boundary}'.join(self._part(part) for part in parts(text, boundary))
 
     def json(self, value: Json) -> Json:
         """A JSON value without secrets; `value` itself is never changed."""
@@ -137,7 +182,7 @@ class Scrubber:
         return value
 
     def _member(self, key: str, value: Json, keep: Paths | None) -> Json:
-        if key.lower() not in _BODY_KEYS or (keep is not None and keep.ends_here):
+        if key.lower() not in BODY_KEYS or (keep is not None and keep.ends_here):
             return self._json(value, keep)
         return self._secret(value, keep)
 
@@ -151,7 +196,7 @@ class Scrubber:
 
     def _string(self, text: str) -> str:
         # Tool arguments travel as JSON inside a string.
-        if text[:1] in ('{', '[') and _EMBEDDED.search(text):
+        if text[:1] in ('{', '[') and EMBEDDED.search(text):
             text = self._embedded(text)
         return self.text(text)
 
@@ -163,6 +208,10 @@ class Scrubber:
         clean = self._json(value, None)
         return text if clean == value else json.dumps(clean, ensure_ascii=False)
 
+    def _part(self, part: Part) -> str:
+        secret = part.name.lower() in QUERY_KEYS and part.content
+        return self.text(part.head) + (SCRUBBED if secret else self._string(part.content)) + part.end
+
     def _event(self, match: re.Match[str]) -> str:
         field_name, data, end = match.groups()
         try:
@@ -171,102 +220,3 @@ class Scrubber:
             return match.group()
         clean = self.json(value)
         return match.group() if clean == value else f'{field_name}{json.dumps(clean, ensure_ascii=False)}{end}'
-
-
-@dataclass
-class Credentials:
-    """Credentials seen while recording, to be looked for in the finished file."""
-
-    ignore: frozenset[str] = frozenset()
-    """Values that are no secrets: placeholders."""
-    keep: Paths = field(default_factory=Paths)
-    """JSON paths whose values are no secrets."""
-    _seen: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-
-    def note(self, headers: Mapping[str, str], url: str, content_type: str, body: bytes) -> None:
-        """Remember every credential of one request: headers, query, JSON and form."""
-        for name in _CREDENTIAL_HEADERS:
-            if value := headers.get(name):
-                self._note_header(name, value)
-        for name, value in _pairs(url.partition('?')[2].partition('#')[0]):
-            self._note_named(f'query parameter {name!r}', name, value, _QUERY_KEYS)
-        if content_type.startswith('application/x-www-form-urlencoded'):
-            for name, value in _pairs(body.decode('utf-8', 'replace')):
-                self._note_named(f'form field {name!r}', name, value, _QUERY_KEYS)
-        else:
-            self._note_json(body, self.keep)
-
-    def find(self, value: Any, where: str = '') -> Iterator[str]:
-        """Every place below `value` that holds a credential, as text without the credential."""
-        if isinstance(value, str):
-            yield from (f'{name} in {where}' for needle, name in self._needles() if needle in value)
-        elif isinstance(value, bytes):
-            yield from (f'{name} in {where}' for needle, name in self._needles() if needle.encode() in value)
-        elif isinstance(value, Mapping):
-            for key, member in cast('Mapping[Any, Any]', value).items():
-                yield from self.find(key, f'{where} (a key)')
-                yield from self.find(member, f'{where}.{key}' if not self._is_seen(key) else where)
-        elif isinstance(value, list | tuple):
-            for index, member in enumerate(cast('list[Any]', value)):
-                yield from self.find(member, f'{where}[{index}]')
-
-    def _note_header(self, name: str, value: str) -> None:
-        if name == 'cookie':
-            for _, cookie in _pairs(value.replace('; ', '&').replace(';', '&')):
-                self._add(f'header {name!r}', cookie)
-            return
-        scheme, _, token = value.partition(' ')
-        self._add(f'header {name!r}', token or scheme)
-        if scheme.lower() == 'basic':
-            self._note_basic(name, token)
-
-    def _note_basic(self, name: str, token: str) -> None:
-        try:
-            user_and_password = base64.b64decode(token, validate=True).decode()
-        except ValueError:
-            return
-        self._add(f'header {name!r}', user_and_password.partition(':')[2])
-
-    def _note_named(self, what: str, name: str, value: str, keys: frozenset[str]) -> None:
-        if name.lower() in keys:
-            self._add(what, value)
-
-    def _note_json(self, text: bytes | str, keep: Paths | None) -> None:
-        try:
-            self._walk(json.loads(text), keep)
-        except (ValueError, RecursionError):
-            return
-
-    def _walk(self, value: Json, keep: Paths | None) -> None:
-        if keep is not None and keep.ends_here:
-            return
-        if isinstance(value, dict):
-            for key, member in cast('dict[str, Json]', value).items():
-                below = keep.at(key) if keep else None
-                if isinstance(member, str | int) and not (below is not None and below.ends_here):
-                    self._note_named(f'JSON key {key!r}', key, str(member), _BODY_KEYS)
-                self._walk(member, below)
-        elif isinstance(value, list):
-            for index, member in enumerate(cast('list[Json]', value)):
-                self._walk(member, keep.at(str(index)) if keep else None)
-        elif isinstance(value, str) and value[:1] in ('{', '[') and _EMBEDDED.search(value):
-            self._note_json(value, None)
-
-    def _add(self, what: str, value: str) -> None:
-        if len(value) >= _SHORTEST_CREDENTIAL and value not in self.ignore and value != SCRUBBED:
-            self._seen.setdefault(value, what)
-
-    def _is_seen(self, text: object) -> bool:
-        return any(needle in str(text) for needle in self._seen)
-
-    def _needles(self) -> Iterator[tuple[str, str]]:
-        for value, what in self._seen.items():
-            spellings = {value, quote(value, safe=''), quote_plus(value), json.dumps(value)[1:-1]}
-            yield from ((spelling, f'the credential of {what}') for spelling in sorted(spellings))
-
-
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    for pair in text.split('&'):
-        name, _, value = pair.partition('=')
-        if value:
-            yield unquote_plus(name), unquote_plus(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 import anyio
@@ -15,7 +15,7 @@ from .cassette import Cassette
 from .codings import decode
 from .errors import CassetteError
 from .interaction import Interaction, RecordedResponse
-from .retries import retry_headers
+from .retries import RETRY_NOW, attempt_of, retry_headers
 from .streams import Passed, RecordingStream, ReplayStream, is_terminated, split_events
 from .upstream import NetworkTransport
 
@@ -25,7 +25,7 @@ _PATIENCE = 5
 """Seconds that a replay waits, beyond the recorded ones, for a caller that went away when it was recorded."""
 
 
-class CassetteTransport(httpx2.AsyncBaseTransport):
+class CassetteTransport(httpx2.AsyncBaseTransport, httpx2.BaseTransport):
     """Answers requests from a cassette, and records what it does not hold where the cassette's mode allows that.
 
     Nothing is patched and nothing is shared but this object: the cassette is the one that `use_cassette` opened in the
@@ -61,8 +61,21 @@ class CassetteTransport(httpx2.AsyncBaseTransport):
         if cassette.mode == 'replay':
             raise cassette.miss(request)
         if cassette.mode == 'live':
-            return await self._network().handle_async_request(cassette.rerouting.apply(request))
+            response = await self._network().handle_async_request(cassette.rerouting.apply(request))
+            _restore_location(response, request, cassette)
+            return response
         return await self._record(request, cassette)
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Refuse a synchronous client.
+
+        Raises:
+            CassetteError: always.
+        """
+        raise CassetteError(
+            f'{_name(request)} was sent by a synchronous client, which cassettes do not answer. Use an '
+            '`httpx2.AsyncClient`, such as `cassette_client()`; `Agent.run_sync` works with it too.'
+        )
 
     async def aclose(self) -> None:
         """Close the connections of the current event loop."""
@@ -103,6 +116,7 @@ class CassetteTransport(httpx2.AsyncBaseTransport):
         except anyio.get_cancelled_exc_class():
             recording.abandoned()
             raise
+        _restore_location(response, request, cassette)
         return recording.passed_on(response)
 
 
@@ -162,7 +176,10 @@ class _Recording:
 async def _answer(
     interaction: Interaction, answered_later: bool, request: httpx2.Request, cassette: Cassette
 ) -> httpx2.Response:
-    recorded = interaction.response
+    recorded, retried = interaction.response, cassette.was_retried(interaction)
+    if retried and recorded.network_error is not None and attempt_of(request.headers) is not None:
+        told = f'{recorded.network_error} (recorded), after which the SDK sent the request again'
+        return httpx2.Response(503, headers=_raw(RETRY_NOW), text=told)
 
     async def ending() -> NoReturn:
         if recorded.network_error is not None:
@@ -178,17 +195,21 @@ async def _answer(
     chunks = split_events(recorded.body) if events else [recorded.body] if recorded.body else []
     return httpx2.Response(
         recorded.status,
-        headers=_headers(recorded, answered_later=answered_later),
+        headers=_headers(recorded, answered_later=answered_later, retried=retried),
         stream=ReplayStream(chunks, None if recorded.is_whole else ending),
         extensions={'http_version': b'HTTP/1.1', 'reason_phrase': recorded.reason.encode('latin-1', 'replace')},
     )
 
 
-def _headers(recorded: RecordedResponse, *, answered_later: bool) -> list[tuple[bytes, bytes]]:
-    headers = retry_headers(recorded.status, recorded.headers, answered_later=answered_later)
+def _headers(recorded: RecordedResponse, *, answered_later: bool, retried: bool | None) -> list[tuple[bytes, bytes]]:
+    headers = retry_headers(recorded.status, recorded.headers, answered_later=answered_later, retried=retried)
     headers.pop('transfer-encoding', None)
     if 'content-length' in headers:
         headers['content-length'] = [str(len(recorded.body))]
+    return _raw(headers)
+
+
+def _raw(headers: Mapping[str, list[str]]) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), _encoded(value)) for name, vs in headers.items() for value in vs]
 
 
@@ -234,6 +255,11 @@ def _by_name(headers: list[tuple[str, str]]) -> dict[str, list[str]]:
 
 def _plain_extensions(response: httpx2.Response) -> dict[str, object]:
     return {k: v for k, v in response.extensions.items() if k in ('http_version', 'reason_phrase')}
+
+
+def _restore_location(response: httpx2.Response, request: httpx2.Request, cassette: Cassette) -> None:
+    if location := response.headers.get('location'):
+        response.headers['location'] = cassette.rerouting.restored(location, request)
 
 
 def _name(request: httpx2.Request) -> str:

@@ -50,6 +50,15 @@ class Rerouting:
             request.method, url, headers=[host, *headers], stream=request.stream, extensions=request.extensions
         )
 
+    def restored(self, location: str, request: httpx2.Request) -> str:
+        """Where a redirect leads, told by the origin that the request was made for, not the one that answered."""
+        mine = _url_origin(request.url)
+        target = self._targets.get(mine)
+        if target is None or not location.lower().startswith(target):
+            return location
+        rest = location[len(target) :]
+        return f'{mine}{rest}' if rest[:1] in ('', '/', '?', '#') else location
+
 
 class NetworkTransport(httpx2.AsyncBaseTransport):
     """Connects as an httpx2 client of its own would: through the proxies of the environment, but never to loopback.

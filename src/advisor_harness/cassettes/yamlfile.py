@@ -9,34 +9,21 @@ libyaml does the work; text that holds a line break is a literal block, so a sto
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import os
 import re
 import secrets
 import shutil
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from . import yamlcache
 from .errors import CassetteFormatError
+from .yamlreading import LOADER, UnreadableYaml, line_of, load, yaml
 
-try:
-    import yaml
-except ModuleNotFoundError as e:
-    if e.name != 'yaml':
-        raise
-    raise ModuleNotFoundError(
-        "Cassettes need PyYAML, which is not installed: `python -m pip install 'advisor-harness[evals]'`.", name='yaml'
-    ) from e
+__all__ = ['dump', 'format_error', 'read', 'read_named', 'survives', 'write']
 
-__all__ = ['dump', 'read', 'survives', 'write']
-
-_Loader: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _Dumper: Any = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
-
-_LARGE = 200_000
-"""Bytes from which a file is loaded without garbage collection, which would take most of the time."""
 
 # A literal block normalises these, so text that holds one of them is quoted.
 _NOT_LITERAL = re.compile('[\r\x85\u2028\u2029]')
@@ -58,17 +45,42 @@ _CassetteDumper.add_representer(str, _represent_text)
 def read(path: Path) -> dict[str, Any]:
     """Load a cassette's top-level mapping, with its interactions as they are in the file.
 
+    A large file is parsed once; later loads are many times faster (`yamlcache.py`).
+
     Raises:
         CassetteFormatError: not YAML, or not a list of HTTP interactions.
         FileNotFoundError: no such file.
     """
+    return read_named(path)[0]
+
+
+def read_named(path: Path) -> tuple[dict[str, Any], str | None]:
+    """As `read`, with the name under which `yamlcache` keeps what belongs to the file; `None` for small files."""
     data = path.read_bytes()
+    name = yamlcache.name_of(data)
+    if name is not None and (copy := yamlcache.load(name)) is not None:
+        return copy, name
+    document = _parsed(path, data)
+    if name is not None:
+        yamlcache.store(name, document)
+    return document, name
+
+
+def _parsed(path: Path, data: bytes) -> dict[str, Any]:
     try:
-        with _without_collection(len(data)):
-            loaded = yaml.load(data, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, RecursionError) as e:
-        raise CassetteFormatError(path, f'it is not readable YAML: {" ".join(str(e).split())}') from e
-    return _checked(path, loaded)
+        loaded = load(data)
+    except UnreadableYaml as e:
+        raise CassetteFormatError(path, f'it is not readable YAML: {e}', line=e.line) from e
+    return _checked(path, data, loaded)
+
+
+def format_error(path: Path, number: int, problem: str) -> CassetteFormatError:
+    """The error for an interaction, counted from 1, that is no HTTP exchange; it tells the line of the problem."""
+    # Messages begin with the place, such as `request.headers.host`.
+    place = re.match(r'[\w-]+(?:\.[\w-]+|\[\d+\])*', problem)
+    steps = re.findall(r'[\w-]+', place.group()) if place else []
+    line = line_of(path.read_bytes(), ['interactions', str(number - 1), *steps])
+    return CassetteFormatError(path, f'interaction {number}: {problem}', line=line)
 
 
 def dump(document: Mapping[str, Any]) -> str:
@@ -81,7 +93,7 @@ def survives(interaction: Mapping[str, Any]) -> bool:
     document = {'interactions': [interaction]}
     try:
         # `repr` also tells `1` from `1.0` and sees the order of keys.
-        return repr(yaml.load(dump(document), Loader=_Loader)) == repr(document)
+        return repr(yaml.load(dump(document), Loader=LOADER)) == repr(document)
     except (yaml.YAMLError, UnicodeEncodeError, RecursionError):
         return False
 
@@ -102,32 +114,24 @@ def write(path: Path, text: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _checked(path: Path, loaded: Any) -> dict[str, Any]:
+def _checked(path: Path, data: bytes, loaded: Any) -> dict[str, Any]:
+    def refused(problem: str, *steps: str) -> CassetteFormatError:
+        return CassetteFormatError(path, problem, line=line_of(data, list(steps)))
+
     if loaded is None:
         raise CassetteFormatError(path, 'it is empty')
     if not isinstance(loaded, dict):
-        raise CassetteFormatError(path, f'the top level is {type(loaded).__name__}; it must be a mapping')
+        raise refused(f'the top level is {type(loaded).__name__}; it must be a mapping')
     document = cast('dict[str, Any]', loaded)
-    if document.get('version', 1) != 1:
-        raise CassetteFormatError(path, f'version is {document["version"]!r}; only 1 is known')
+    version = document.get('version', 1)
+    if isinstance(version, bool) or version != 1:
+        raise refused(f'version is {version!r}; only 1 is known', 'version')
     if 'interactions' not in document:
-        raise CassetteFormatError(path, f'it has no `interactions`, only {", ".join(map(repr, document)) or "nothing"}')
+        raise refused(f'it has no `interactions`, only {", ".join(map(repr, document)) or "nothing"}')
     interactions = document['interactions']
     if interactions is not None and not isinstance(interactions, list):
-        raise CassetteFormatError(path, f'`interactions` is {type(interactions).__name__}; it must be a list')
+        raise refused(f'`interactions` is {type(interactions).__name__}; it must be a list', 'interactions')
     provenance = document.get('recorded_with')
     if provenance is not None and not isinstance(provenance, dict):
-        raise CassetteFormatError(path, f'`recorded_with` is {type(provenance).__name__}; it must be a mapping')
+        raise refused(f'`recorded_with` is {type(provenance).__name__}; it must be a mapping', 'recorded_with')
     return document
-
-
-@contextlib.contextmanager
-def _without_collection(size: int) -> Generator[None]:
-    if size < _LARGE or not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
