@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 from pydantic_ai import Agent, ModelResponse, RunContext
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut
 from pydantic_ai.messages import ToolReturnPart
 
@@ -15,7 +16,7 @@ from advisor_harness import Advisor, Consultation
 from advisor_harness.telemetry import read
 
 from .conftest import Spans
-from .scripts import Script, asks, executor, outcomes, says, skip
+from .scripts import Script, answers, asks, executor, outcomes, says, skip
 
 pytestmark = pytest.mark.anyio
 
@@ -142,6 +143,38 @@ async def test_f27_an_async_callback_hears_of_a_cancellation() -> None:
     ours = Advisor[object](Script(hanging.hang).model(), on_consultation=keep)
     await ending(hanging.by_timeout(capabilities=[ours]))
     assert seen == ['cancelled', 'cancelled']
+
+
+class Scope(AbstractCapability[object]):
+    """Runs each tool in a cancel scope of anyio, which cancels it at every `await` once the scope is cancelled."""
+
+    def __init__(self, started: asyncio.Event) -> None:
+        self.started = started
+
+    async def wrap_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self.cancel, group.cancel_scope)
+            return await handler(args)
+        return 'given up'
+
+    async def cancel(self, scope: anyio.CancelScope) -> None:
+        await self.started.wait()
+        scope.cancel()
+
+
+async def test_f27_a_scope_around_the_tool_lets_the_callback_finish() -> None:
+    """The callback is shielded from the scope that cancels the consultation; the run goes on."""
+    seen: list[str] = []
+
+    async def keep(record: Consultation) -> None:
+        await asyncio.sleep(0)
+        seen.append(record.outcome)
+
+    hanging = Hanging()
+    ours = Advisor[object](Script(hanging.hang).model(), on_consultation=keep)
+    agent = Agent(executor(asks('How?')).model(), capabilities=[Scope(hanging.started), ours])
+    assert answers((await agent.run('Go.')).all_messages()) == ['given up']
+    assert seen == ['cancelled']
 
 
 async def test_f27_a_call_that_waits_for_a_shared_answer_is_cancelled_unrecorded() -> None:

@@ -79,6 +79,19 @@ async def test_a_local_consultation_is_recorded_completely() -> None:
     assert records[0].duration_s > 0
 
 
+async def test_forwarded_messages_are_not_the_advisors_own() -> None:
+    """What the executor's earlier responses took is not counted as the advisor's."""
+    records: list[Consultation] = []
+    advisor = Script(says('Use a lock.')).model()
+    agent = Agent(
+        executor(calls('look'), asks('How?')).model(),
+        capabilities=[Advisor(advisor, forward_history=True, on_consultation=records.append)],
+    )
+    agent.tool_plain(lambda: 'a race', name='look')
+    await agent.run('Go.')
+    assert [(record.requests, record.input_tokens, record.output_tokens) for record in records] == [(1, 7, 3)]
+
+
 async def test_calls_of_one_request_are_numbered() -> None:
     """`index` counts the consultations of one executor request, refused ones included."""
     _, records = await recorded(

@@ -205,6 +205,12 @@ async def test_the_last_candidate_decides_how_a_fallback_advisor_failed() -> Non
     assert [record.error_code for record in records] == ['too_many_requests']
 
 
+async def test_a_fallback_advisor_that_failed_sent_a_request() -> None:
+    """The group of its candidates' errors counts as one unanswered request of unknown cost."""
+    _, records = await recorded(FallbackModel(Provider(failing(529)).anthropic(OPUS)), on_error='continue')
+    assert [(record.requests, record.input_tokens, record.cost_usd) for record in records] == [(1, None, None)]
+
+
 async def test_f28_a_failing_sibling_stops_no_other_with_continue() -> None:
     """Two parallel consultations, one of which fails: the other finishes, and its advice arrives."""
 
@@ -239,6 +245,13 @@ async def test_f8_a_timeout_raises_by_default() -> None:
     ]
 
 
+async def test_a_timeout_of_someone_else_is_not_taken_for_ours() -> None:
+    """A timeout inside the advisor ends the run as it is, although `timeout` is set and has not expired."""
+    with pytest.raises(TimeoutError, match='theirs') as raised:
+        await consulted(Advisor(Script(TimeoutError('theirs')).model(), timeout=30), asks('How?'))
+    assert type(raised.value) is TimeoutError
+
+
 async def test_f8_a_timeout_is_a_failed_result_with_continue() -> None:
     """The advisor is cancelled, the claim stays spent and the run goes on."""
     stopped: list[str] = []
@@ -250,14 +263,8 @@ async def test_f8_a_timeout_is_a_failed_result_with_continue() -> None:
             stopped.append('cancelled')
             raise
 
-    result, _ = await recorded(
-        Script(watched).model(),
-        asks('One?'),
-        asks('Two?', first=2),
-        timeout=0.01,
-        on_error='continue',
-        max_uses_per_run=1,
-    )
+    ours = Advisor(Script(watched).model(), timeout=30, on_error='continue', max_uses_per_run=1)
+    result, _ = await consulted(ours, asks('One?'), asks('Two?', first=2))
     assert answers(result.all_messages()) == [
         'Advisor unavailable (execution_time_exceeded). Continue without advice.',
         'Advisor consultation limit reached for this run. Continue without further advice.',

@@ -182,6 +182,14 @@ async def test_f32_a_test_executor_has_a_test_advisor(wrap: Any) -> None:
     assert [(record.advisor_model, record.outcome) for record in records] == [('test:test', 'advised')]
 
 
+async def test_f32_a_test_model_beside_a_real_one_is_no_test() -> None:
+    """Where a real model may serve too, the advisor's name means what it says."""
+    script = executor(asks('How?'))
+    agent = Agent(FallbackModel(script.model(), TestModel()), capabilities=[Advisor(NAME)])
+    with pytest.raises(UserError, match='ANTHROPIC_API_KEY'):
+        await agent.run('Go.')
+
+
 async def test_f32_a_test_advisor_gives_structured_advice_too() -> None:
     """The `TestModel` in the advisor's place answers in the output type."""
     agent = Agent('test', capabilities=[Advisor(NAME, output_type=Verdict)])
