@@ -41,7 +41,13 @@ def started(*args: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, 'PYTHONWARNINGS': ''},
+        preexec_fn=_heed_interrupts,
     )
+
+
+def _heed_interrupts() -> None:
+    # Tests that run in the background of a shell inherit that SIGINT is ignored.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.skipif(sys.platform == 'win32', reason='POSIX signals')
@@ -52,7 +58,7 @@ def test_an_interrupted_run_keeps_what_ended(folder: Path) -> None:
         assert process.stderr is not None
         first = process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        stdout, rest = process.communicate()
+        stdout, rest = process.communicate(timeout=60)
     (run,) = Path('runs').iterdir()
     assert (first, stdout, rest, process.returncode) == (
         ' 50 %  1 of 2 cases: 1 ok\n',
