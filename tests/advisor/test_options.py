@@ -141,7 +141,10 @@ COMBINATIONS: list[tuple[dict[str, Any], str]] = [
 
 
 def ids(cases: list[tuple[dict[str, Any], str]]) -> list[str]:
-    return [repr(options) for options, _ in cases]
+    """The options and their values, without addresses in memory."""
+    return [
+        f'{key}={getattr(value, "__name__", repr(value))}' for options, _ in cases for key, value in options.items()
+    ]
 
 
 @pytest.mark.parametrize(('options', 'text'), VALUES, ids=ids(VALUES))
