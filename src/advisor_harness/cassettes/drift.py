@@ -34,8 +34,8 @@ class FileCheck:
     """What would be sent today, by the number of the interaction, from 1."""
     changes: list[Change] = field(default_factory=list[Change])
     """Every difference of every interaction."""
-    not_checked: list[str] = field(default_factory=list[str])
-    """What could not be compared, and why."""
+    not_checked: dict[int, str] = field(default_factory=dict[int, str])
+    """Why an interaction could not be compared, by its number; 0 stands for the whole file."""
 
     def compare(self, number: int, interaction: Interaction, sent: Sent, matcher: Matcher) -> None:
         """Add what would be sent instead of an interaction."""
@@ -69,7 +69,7 @@ async def check_file(path: str | PathLike[str], matching: Matching | None = None
         try:
             check.compare(number, interaction, await send_again(interaction.request, defaults=old), matcher)
         except NotChecked as e:
-            check.not_checked.append(f'interaction {number}: {e}')
+            check.not_checked[number] = str(e)
     return check
 
 
@@ -82,7 +82,7 @@ def render(checks: Sequence[FileCheck], *, every_file: bool = False) -> str:
         shown = names if every_file else names[:_MOST_FILES]
         lines += [f'    {name}' for name in shown]
         lines += [f'    and {len(names) - len(shown)} more'] if len(names) > len(shown) else []
-    if unchecked := [f'    {c.path.as_posix()}, {why}' for c in checks for why in c.not_checked]:
+    if unchecked := [f'    {check.path.as_posix()}: {why}' for check in checks for why in _reasons(check)]:
         lines += ['not checked', *unchecked]
     return '\n'.join([*lines, _summary(checks)]) + '\n'
 
@@ -103,6 +103,15 @@ def _kinds(checks: Iterable[FileCheck]) -> list[tuple[str, list[Path]]]:
             files = [file for each in texts.values() for file in each]
             kinds.append((f'{sign} {place}: {len(texts)} different changes, such as {example},', files))
     return sorted(kinds, key=lambda kind: -len(set(kind[1])))
+
+
+def _reasons(check: FileCheck) -> list[str]:
+    numbers: dict[str, list[str]] = {}
+    for number, why in check.not_checked.items():
+        numbers.setdefault(why, []).append(str(number))
+    if 0 in check.not_checked:
+        return list(numbers)
+    return [f'{why} (interaction {", ".join(which)})' for why, which in numbers.items()]
 
 
 def _summary(checks: Sequence[FileCheck]) -> str:

@@ -82,7 +82,8 @@ def _content(content: Members, conversation: Conversation) -> None:
 
 
 def _file(inline: Members) -> UserContent:
-    file = binary(inline.required('data'), inline.required('mimeType'))
+    media_type = inline.take('mime_type') or inline.required('mimeType')
+    file = binary(inline.required('data'), media_type)
     inline.end()
     return file
 
@@ -124,6 +125,8 @@ def _function(declaration: Members) -> ToolDefinition:
 def _choice(config: Members, tools: list[ToolDefinition]) -> bool:
     """Whether the model must call a tool."""
     calling = config.object('functionCallingConfig')
+    # Comes with the provider's own tools.
+    config.take('includeServerSideToolInvocations')
     config.end()
     # `VALIDATED` is the automatic choice of models that support it.
     mode, allowed = calling.take('mode', 'AUTO'), calling.list('allowedFunctionNames')

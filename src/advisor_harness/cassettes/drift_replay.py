@@ -64,7 +64,7 @@ class TolerantCassette(Cassette):
                 continue
             if self._stopped or failure is not None:
                 why = failure or 'the case ended before, at a request that no recorded answer fits'
-                check.not_checked.append(f'interaction {number}: {why}')
+                check.not_checked[number] = why
             else:
                 request = self._loaded[number - 1].request
                 check.changes.append(Change('request', '-', f'{request.method} {request.url.partition("?")[0]}'))

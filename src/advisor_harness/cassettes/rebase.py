@@ -88,7 +88,7 @@ def rebase(check: FileCheck, named: Sequence[Named], matching: Matching | None =
     """
     document = yamlfile.read(check.path)
     matcher = matcher_for(matching or Matching())
-    refused = [f'not checked, {why}' for why in check.not_checked]
+    refused = [f'interaction {number} was not checked: {why}' for number, why in check.not_checked.items()]
     # What stands beside the requests has no place in them to take it over.
     refused += [f'{change} is another difference' for change in check.changes if change.place == 'request']
     applied: list[Change] = []

@@ -26,8 +26,14 @@ app.command()(ending(report.report))
 app.command()(ending(trace.trace))
 app.command()(ending(record.record))
 
-_cassettes = typer.Typer(help='Look at recordings.', no_args_is_help=True, rich_markup_mode=None)
-_cassettes.command('show')(ending(cassette.show))
+_cassettes = typer.Typer(
+    help='Look at recordings, and keep them up to date.', no_args_is_help=True, rich_markup_mode=None
+)
+_cassettes.command()(ending(cassette.show))
+_cassettes.command()(ending(cassette.check))
+_cassettes.command()(ending(cassette.diff))
+_cassettes.command()(ending(cassette.rebase))
+_cassettes.command()(ending(cassette.prune))
 app.add_typer(_cassettes, name='cassette')
 
 
