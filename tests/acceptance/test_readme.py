@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 
@@ -14,7 +15,10 @@ README = (PROJECT / 'README.md').read_text()
 def test_the_example_prints_what_the_readme_says(capsys: pytest.CaptureFixture[str]) -> None:
     """The first code block runs as it stands, and the lines behind it are its output."""
     code, printed = re.search(r'```python\n(.*?)```\n\n((?:    [^\n]*\n)+)', README, re.DOTALL).groups()
-    exec(compile(code, 'README.md', 'exec'), {'__name__': 'readme'})
+    with asyncio.Runner() as runner:
+        asyncio.set_event_loop(runner.get_loop())  # else `run_sync` opens a loop of its own and leaves it open
+        exec(compile(code, 'README.md', 'exec'), {'__name__': 'readme'})
+        asyncio.set_event_loop(None)
     assert capsys.readouterr().out == re.sub(r'^    ', '', printed, flags=re.MULTILINE)
 
 
