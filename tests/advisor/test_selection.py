@@ -222,7 +222,7 @@ async def test_the_run_limit_turns_auto_to_the_local_tool_which_refuses() -> Non
 
 @pytest.mark.anyio
 async def test_a_pending_call_keeps_the_native_tool_when_the_run_limit_is_used_up() -> None:
-    """A call that the provider has yet to run keeps its tool, or the provider would reject the next request."""
+    """A call that the provider has yet to run keeps its tool: without it the call and its advice would be lost."""
     pending = {'type': 'server_tool_use', 'id': 's2', 'name': 'advisor', 'input': {}}
     provider = Provider(
         message(*native_advice('s1'), pending, client_call('look'), stop='tool_use'),

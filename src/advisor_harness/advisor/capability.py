@@ -182,7 +182,7 @@ class Advisor(AbstractCapability[AgentDepsT]):
 
     def _native_tool(self, ctx: RunContext[AgentDepsT]) -> AdvisorTool | None:
         selection = self._decide(ctx.model)
-        # Anthropic answers 400 when a call of its own is still open and the tool is gone.
+        # Without the tool core leaves an open call out of the request, and the advice it waits for is lost.
         pending = selection.reason == 'run_limit' and pending_calls(ctx.messages)
         if not selection.offers_native and not pending:
             if self.options.mode == 'native' and selection.reason != 'run_limit':

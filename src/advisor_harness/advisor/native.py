@@ -132,7 +132,7 @@ class NativeReader:
 def pending_calls(messages: Sequence[ModelMessage]) -> bool:
     """Whether the last response holds a consultation that the provider has yet to run.
 
-    Anthropic rejects the next request if the advisor tool is missing from it.
+    It runs in the next request, if the advisor tool is in it: Anthropic rejects the call without the tool.
     """
     last = _last_response(messages)
     parts = last.parts if last else ()
