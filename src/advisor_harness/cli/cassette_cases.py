@@ -18,6 +18,7 @@ from advisor_harness.evals.meta import Filters
 from advisor_harness.evals.naming import shown
 from advisor_harness.evals.plan import Job, make_plan
 from advisor_harness.evals.records import CaseRecord
+from advisor_harness.evals.reports.words import plural
 from advisor_harness.evals.scoring import Evaluation, evaluate
 from advisor_harness.evals.store import RunStore, newest_run_of, open_run
 from advisor_harness.evals.suite import load_suites
@@ -189,7 +190,7 @@ async def prune_target(target: Target, run: str | None) -> Pruning:
 def _objection(record: CaseRecord) -> str | None:
     """Why what a case did not use may still be needed."""
     if record.cassette is not None and record.cassette.misses:
-        return f'{record.cassette.misses} requests had no recorded answer'
+        return f'{plural(record.cassette.misses, "request")} had no recorded answer'
     if record.error is not None and record.error.where != 'cassette':
         return f'the case ended with {record.error.type}'
     if record.state == 'cancelled' or any(score.value is False for score in record.scores.values()):
