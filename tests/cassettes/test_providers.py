@@ -145,14 +145,17 @@ async def both_ways(agent: Agent[None, str]) -> list[Any]:
 
 @pytest.mark.parametrize('model', MODELS)
 async def test_what_was_recorded_is_replayed(tmp_path: Path, model: str) -> None:
-    """A run and a streamed run give the same through the SDK when they are recorded and when they are replayed."""
+    """C1: a run and a streamed run give the same when recorded and when replayed; nothing is patched."""
     path, agent = tmp_path / 'x.yaml', agent_of(model)
+    before = httpx2.AsyncHTTPTransport.handle_async_request
 
     async with ScriptedServer.run(provider) as server:
         with use_cassette(path, mode='record', upstream=dict.fromkeys(ORIGINS, server.origin)):
             recorded = await both_ways(agent)
+            assert httpx2.AsyncHTTPTransport.handle_async_request is before
     with use_cassette(path) as cassette:
         replayed = await both_ways(agent)
+        assert httpx2.AsyncHTTPTransport.handle_async_request is before
         cassette.check()
 
     assert replayed == recorded
@@ -162,8 +165,11 @@ async def test_what_was_recorded_is_replayed(tmp_path: Path, model: str) -> None
 
 
 @pytest.mark.parametrize('model', [name for name in MODELS if name != 'groq'])
-async def test_a_miss_reaches_the_caller_after_one_send(tmp_path: Path, model: str) -> None:
-    """The SDKs neither wrap nor retry a miss, and a `FallbackModel` does not hide it."""
+async def test_a_miss_reaches_the_caller_after_one_send(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    """C11: the SDKs neither wrap nor retry nor wait for a miss, and a `FallbackModel` does not hide it."""
+    slept = spy_on_sleep(monkeypatch)
     path = write_cassette(tmp_path / 'x.yaml', entry({'model': 'other'}, {}))
 
     with use_cassette(path) as cassette:
@@ -171,12 +177,12 @@ async def test_a_miss_reaches_the_caller_after_one_send(tmp_path: Path, model: s
         for run in (agent_of(model).run, Agent(fallback).run):
             with pytest.raises(UnmatchedRequest) as caught:
                 await run('What is 2+2?')
-            assert cassette.misses[-1] is caught.value
+            assert (cassette.misses[-1], slept) == (caught.value, [])
             assert 'nearest    interaction 1' in str(caught.value)
         assert len(cassette.misses) == 2
 
 
-@pytest.mark.parametrize('model', ['openai', 'anthropic'])
+@pytest.mark.parametrize('model', [name for name in MODELS if name != 'groq'])
 async def test_a_miss_in_a_stream_reaches_the_caller(tmp_path: Path, model: str) -> None:
     """A streamed request that misses fails as a whole one does."""
     with use_cassette(write_cassette(tmp_path / 'x.yaml')) as cassette:
@@ -305,8 +311,8 @@ NETWORK: dict[str, tuple[Callable[[], Exception], type[Exception]]] = {
 async def test_network_errors_are_replayed_to_the_sdk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, kind: str
 ) -> None:
-    """A failed exchange is one send of its own; the SDK retries it, or gives up, as it did."""
-    spy_on_sleep(monkeypatch)
+    """C20: a failed exchange is one send of its own; the SDK retries it, or gives up, as it did, without waiting."""
+    slept = spy_on_sleep(monkeypatch)
     make, raised = NETWORK[kind]
     network_of(monkeypatch, make(), json.loads(answers(model, [])[0].split(b'\r\n\r\n')[1]), make(), make(), make())
     path, agent = tmp_path / 'x.yaml', agent_of(model)
@@ -318,11 +324,57 @@ async def test_network_errors_are_replayed_to_the_sdk(
 
     with use_cassette(path, mode='record', upstream=dict.fromkeys(ORIGINS, 'http://127.0.0.1:9')):
         await twice()
+    assert sum(slept) > 0.5
+    slept.clear()
     with use_cassette(path) as cassette:
         await twice()
         cassette.check()
 
-    assert cassette.played == 5
+    assert (cassette.played, len(slept)) == (5, 3)
+    assert sum(slept) < 0.05
+
+
+@pytest.mark.parametrize('model', ['openai', 'anthropic'])
+async def test_an_error_that_a_higher_layer_answered_stays_visible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    """C18: without retries of the SDK, the caller that asked again sees the error again, of the same class."""
+    success = json.loads(answers(model, [])[0].split(b'\r\n\r\n')[1])
+    network_of(monkeypatch, httpx2.ConnectError('refused'), success)
+    path, agent = tmp_path / 'x.yaml', agent_of(model)
+
+    async def twice() -> None:
+        with pytest.raises(ModelConnectionError):
+            await agent.run('What is 2+2?', model_settings={'max_retries': 0})
+        assert (await agent.run('What is 2+2?')).output == 'four'
+
+    with use_cassette(path, mode='record', upstream=dict.fromkeys(ORIGINS, 'http://127.0.0.1:9')):
+        await twice()
+    with use_cassette(path) as cassette:
+        await twice()
+        cassette.check()
+
+
+@pytest.mark.parametrize('model', ['openai', 'anthropic'])
+async def test_a_limit_that_the_sdk_did_not_wait_for_stays_visible(tmp_path: Path, model: str) -> None:
+    """C18: the number of attempts in the recording tells a retry of the SDK from a new request of a higher layer."""
+    failed, success = answers(model, [(429, {})])
+    remaining, path, agent = [failed, success], tmp_path / 'x.yaml', agent_of(model)
+
+    async def handler(request: ServerRequest, writer: asyncio.StreamWriter) -> None:
+        writer.write(remaining.pop(0))
+
+    async def twice(**settings: Any) -> None:
+        with pytest.raises(ModelHTTPError):
+            await agent.run('What is 2+2?', model_settings=settings or None)
+        assert (await agent.run('What is 2+2?')).output == 'four'
+
+    async with ScriptedServer.run(handler) as server:
+        with use_cassette(path, mode='record', upstream=dict.fromkeys(ORIGINS, server.origin)):
+            await twice(max_retries=0)
+    with use_cassette(path) as cassette:
+        await twice()
+        cassette.check()
 
 
 def network_of(monkeypatch: pytest.MonkeyPatch, *outcomes: Any) -> None:

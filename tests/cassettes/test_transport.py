@@ -102,6 +102,52 @@ async def test_after_its_block_a_cassette_answers_nothing(tmp_path: Path) -> Non
     )
 
 
+def test_synchronous_clients_are_refused(tmp_path: Path) -> None:
+    """A client that cannot wait is told so, instead of failing on an attribute."""
+    cassette = open_cassette(write_cassette(tmp_path / 'x.yaml', entry(ASK, [1])))
+
+    with (
+        httpx2.Client(transport=CassetteTransport(no_inner, cassette=cassette)) as client,
+        pytest.raises(CassetteError) as caught,
+    ):
+        client.post(f'{URL}?key=abc', json=ASK)
+    assert str(caught.value) == (
+        f'POST {URL} was sent by a synchronous client, which cassettes do not answer. Use an `httpx2.AsyncClient`, '
+        'such as `cassette_client()`; `Agent.run_sync` works with it too.'
+    )
+
+
+@pytest.mark.parametrize('location', ['/v2?key=hidden-key', '{origin}/v2?key=hidden-key'])
+async def test_redirects_are_followed_as_recorded(tmp_path: Path, location: str) -> None:
+    """A redirect leads on in the replay too, at the provider's own address, and its secrets are scrubbed."""
+
+    async def handler(request: ServerRequest, writer: asyncio.StreamWriter) -> None:
+        if request.target == '/v1/chat':
+            writer.write(head('307 Moved', location=location.format(origin=server.origin), content_length='0'))
+        else:
+            writer.write(json_reply(request.json))
+
+    path = tmp_path / 'x.yaml'
+    async with ScriptedServer.run(handler) as server:
+        cassette = open_cassette(path, 'record', upstream={'https://api.example.com': server.origin})
+        async with httpx2.AsyncClient(transport=CassetteTransport(cassette=cassette), follow_redirects=True) as client:
+            live = await client.post(URL, json=ASK)
+        cassette.save()
+    replay = open_cassette(path)
+    async with httpx2.AsyncClient(
+        transport=CassetteTransport(no_inner, cassette=replay), follow_redirects=True
+    ) as client:
+        replayed = await client.post(URL, json=ASK)
+
+    replay.check()
+    assert live.json() == replayed.json() == ASK
+    assert [request.target for request in server.requests] == ['/v1/chat', '/v2?key=hidden-key']
+    assert str(live.url) == 'https://api.example.com/v2?key=hidden-key'
+    first, second = read_yaml(path)['interactions']
+    assert first['response']['headers']['location'][0].endswith('/v2?key=scrubbed')
+    assert second['request']['uri'] == 'https://api.example.com/v2?key=scrubbed'
+
+
 async def test_a_miss_never_makes_a_network_transport(tmp_path: Path) -> None:
     """In `replay` there is nothing to fall through to."""
     cassette = open_cassette(write_cassette(tmp_path / 'x.yaml', entry(ASK, [1])))

@@ -34,6 +34,24 @@ def test_requests_go_where_their_origin_is_sent(url: str, sent_to: str) -> None:
     assert sent.headers['host'] == (sent.url.netloc.decode() if sent is not request else 'old')
 
 
+@pytest.mark.parametrize(
+    ('location', 'restored'),
+    [
+        ('http://127.0.0.1:8000/v2?a=1', 'https://api.example.com/v2?a=1'),
+        ('http://127.0.0.1:8000', 'https://api.example.com'),
+        ('http://127.0.0.1:80001/v2', 'http://127.0.0.1:80001/v2'),
+        ('/v2', '/v2'),
+        ('https://elsewhere.test/', 'https://elsewhere.test/'),
+    ],
+)
+def test_redirects_lead_back_to_the_origin_that_was_asked(location: str, restored: str) -> None:
+    """A recording never holds the address that answered instead, and other addresses stay."""
+    rerouting = Rerouting({'https://api.example.com': 'http://127.0.0.1:8000'})
+
+    assert rerouting.restored(location, httpx2.Request('POST', 'https://api.example.com/v1')) == restored
+    assert rerouting.restored(location, httpx2.Request('POST', 'https://other.example.com/v1')) == location
+
+
 def test_the_hosts_of_a_rerouting_are_known() -> None:
     """A guard has to let exactly these through."""
     assert Rerouting({'https://a.test': 'http://127.0.0.1:1', 'https://b.test': 'https://c.test'}).hosts == [
