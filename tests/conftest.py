@@ -1,4 +1,4 @@
-"""What every test may rely on: asyncio as the only backend, valid spans, and recordings of real providers if present."""
+"""What every test may rely on: asyncio as the only backend, valid spans, and the recordings of real providers."""
 
 from __future__ import annotations
 
