@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -28,7 +29,8 @@ def test_an_agent_consults_without_any_optional_part() -> None:
     agent = Agent(
         FunctionModel(_executor), capabilities=[Advisor(FunctionModel(_advisor), on_consultation=records.append)]
     )
-    assert agent.run_sync('Where to?').output == 'left'
+    result = asyncio.run(agent.run('Where to?'))
+    assert result.output == 'left'
     assert [(record.outcome, record.advice) for record in records] == [(Outcome.ADVISED, 'Go left.')]
 
 
