@@ -1,31 +1,27 @@
 from __future__ import annotations
 
-import json
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
-from pydantic import BaseModel
-from pydantic_ai import Agent, BinaryContent, ImageUrl, NativeOutput
-from pydantic_ai.capabilities import NativeTool
-from pydantic_ai.native_tools import AdvisorTool, CodeExecutionTool, WebSearchTool
+from hypothesis import given, settings, strategies as st
 
-from advisor_harness.cassettes import Cassette, CassetteModels, Interaction, Matching, UnmatchedRequest, cassette_client
+from advisor_harness.cassettes import UnmatchedRequest, cassette_client
 from advisor_harness.cassettes.active import activated
 from advisor_harness.cassettes.diff import Change
 from advisor_harness.cassettes.drift import FileCheck, check_file, render
 from advisor_harness.cassettes.drift_replay import TolerantCassette
 from advisor_harness.cassettes.drift_sending import Sent
 
-from .support import URL, anthropic_message, entry, openai_chat, write_cassette
+from .support import URL, anthropic_message, entry, write_cassette
 
 pytestmark = pytest.mark.anyio
 
 CLAUDE = 'https://api.anthropic.com/v1/messages'
 CHAT = 'https://api.openai.com/v1/chat/completions'
-PIXEL = BinaryContent(b'\x89PNG', media_type='image/png')
+RESPONSES = 'https://api.openai.com/v1/responses'
+GEMINI = 'https://generativelanguage.googleapis.com/v1/models/gemini-3-pro-preview:generateContent'
 
 
 def recordings_in(folder: Path) -> list[Path]:
@@ -72,187 +68,13 @@ async def test_every_shared_recording_is_checked(shared_cassettes: Path) -> None
     assert [check.path.name for check in checks if len(check.sent) != check.interactions] == []
 
 
-# What today's Pydantic AI sends is made again without a difference.
-
-
-class Scripted(Cassette):
-    """Answers every request in order, and keeps what was sent."""
-
-    def __init__(self, answers: list[Any]) -> None:
-        super().__init__(Path('no file'), mode='replay', matching=Matching())
-        self.answers = answers
-        self.entries: list[dict[str, Any]] = []
-
-    def take(self, request: httpx2.Request) -> tuple[Interaction, bool]:
-        exchange = entry(json.loads(request.content), self.answers.pop(0), url=str(request.url))
-        self.entries.append(exchange)
-        return Interaction.from_mapping(exchange), False
-
-
-class City(BaseModel):
-    """A city."""
-
-    name: str
-
-
-async def check_of_today(agent: Agent[None, Any], prompt: Any, answers: list[Any], tmp_path: Path) -> FileCheck:
-    script = Scripted(answers)
-    with activated(script):
-        await agent.run(prompt)
-    assert not script.answers
-    path = write_cassette(tmp_path / 'today.yaml', *script.entries, recorded_with={'by': 'emulator'})
-    return await check_file(path)
-
-
-def chat_call(name: str, arguments: str) -> dict[str, Any]:
-    call = {'id': 'call_1', 'type': 'function', 'function': {'name': name, 'arguments': arguments}}
-    return openai_chat('', content=None, tool_calls=[call])
-
-
-def claude_call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    thought = {'type': 'thinking', 'thinking': 'Hm.', 'signature': 'S' * 40}
-    call = {'type': 'tool_use', 'id': 'toolu_1', 'name': name, 'input': arguments}
-    return {**anthropic_message(), 'content': [thought, call], 'stop_reason': 'tool_use'}
-
-
-def response_call(name: str, arguments: str) -> dict[str, Any]:
-    thought = {'type': 'reasoning', 'id': 'rs_1', 'summary': [], 'encrypted_content': 'E'}
-    call = {'type': 'function_call', 'id': 'fc_1', 'call_id': 'call_1', 'name': name, 'arguments': arguments}
-    return response([thought, {**call, 'status': 'completed'}])
-
-
-def response(output: list[Any]) -> dict[str, Any]:
-    base = {'id': 'resp_1', 'object': 'response', 'created_at': 1, 'status': 'completed', 'model': 'gpt-5'}
-    return {**base, 'output': output, 'parallel_tool_calls': True, 'tool_choice': 'auto', 'tools': []}
-
-
-def response_text(text: str) -> dict[str, Any]:
-    content = [{'type': 'output_text', 'text': text, 'annotations': []}]
-    return response(
-        [{'type': 'message', 'id': 'msg_1', 'role': 'assistant', 'status': 'completed', 'content': content}]
-    )
-
-
-def gemini(*parts: dict[str, Any]) -> dict[str, Any]:
-    content = {'role': 'model', 'parts': list(parts)}
-    usage = {'promptTokenCount': 3, 'candidatesTokenCount': 2, 'totalTokenCount': 5}
-    candidate = {'content': content, 'finishReason': 'STOP', 'index': 0}
-    return {'candidates': [candidate], 'usageMetadata': usage, 'modelVersion': 'g', 'responseId': 'r'}
-
-
-ANSWERS: dict[str, tuple[list[Any], list[Any]]] = {
-    'openai-chat:gpt-5': ([chat_call('weather', '{"city": "Rome"}'), openai_chat('Sunny')], [openai_chat('Sunny')]),
-    'openrouter:openai/gpt-5': ([chat_call('weather', '{"city": "Rome"}'), openai_chat()], [openai_chat()]),
-    'groq:llama-3.3': ([chat_call('weather', '{"city": "Rome"}'), openai_chat('Sunny')], [openai_chat('Sunny')]),
-    'mistral:mistral-large': ([chat_call('weather', '{"city": "Rome"}'), openai_chat('Sunny')], [openai_chat('Sunny')]),
-    'openai-responses:gpt-5': (
-        [response_call('weather', '{"city": "Rome"}'), response_text('Sunny')],
-        [response_text('Sunny')],
-    ),
-    'anthropic:claude-sonnet-4-6': (
-        [claude_call('weather', {'city': 'Rome'}), anthropic_message()],
-        [anthropic_message()],
-    ),
-    'google:gemini-3-pro-preview': (
-        [
-            gemini({'functionCall': {'name': 'weather', 'args': {'city': 'Rome'}}, 'thoughtSignature': 'Uw=='}),
-            gemini({'text': 'Sunny'}),
-        ],
-        [gemini({'text': 'Sunny'})],
-    ),
-}
-MODELS = list(ANSWERS)
-
-
-def weather(city: str) -> str:
-    """The weather of a city."""
-    return f'Sunny in {city}'
-
-
-@pytest.mark.parametrize('model', MODELS)
-async def test_a_conversation_with_tools_of_today_shows_no_drift(model: str, tmp_path: Path) -> None:
-    """Instructions, a system prompt, a tool, its call with thoughts, and its result."""
-    agent = Agent(
-        model,
-        capabilities=[CassetteModels()],
-        instructions='Be brief.',
-        system_prompt='You know the weather.',
-        tools=[weather],
-        # Small enough that no provider insists on a stream.
-        model_settings={'max_tokens': 2_000},
-    )
-    check = await check_of_today(agent, 'How is Rome?', list(ANSWERS[model][0]), tmp_path)
-    assert (told(check), len(check.sent)) == (([], {}), 2)
-
-
-@pytest.mark.parametrize('model', MODELS)
-async def test_settings_of_today_show_no_drift(model: str, tmp_path: Path) -> None:
-    """Settings that the recording shows are taken as they are."""
-    settings: Any = {'max_tokens': 4096, 'temperature': 0.5, 'top_p': 0.9, 'seed': 7, 'stop_sequences': ['END']}
-    if model.startswith('openai-responses'):
-        del settings['stop_sequences'], settings['seed']
-    agent = Agent(model.replace('gpt-5', 'gpt-4o'), capabilities=[CassetteModels()], model_settings=settings)
-    check = await check_of_today(agent, 'Hello', list(ANSWERS[model][1]), tmp_path)
-    assert (told(check), len(check.sent)) == (([], {}), 1)
-
-
-@pytest.mark.parametrize('model', [model for model in MODELS if not model.startswith(('groq', 'openai-resp'))])
-async def test_pictures_of_today_show_no_drift(model: str, tmp_path: Path) -> None:
-    """A picture in the request itself, and one by its address where the provider fetches it."""
-    pictures: list[Any] = [PIXEL] if model.startswith('google') else [PIXEL, ImageUrl('https://example.com/a.png')]
-    agent = Agent(model, capabilities=[CassetteModels()], model_settings={'max_tokens': 2_000})
-    check = await check_of_today(agent, ['What is this?', *pictures], list(ANSWERS[model][1]), tmp_path)
-    assert told(check) == ([], {})
-
-
-@pytest.mark.parametrize('model', ['openai-chat:gpt-5', 'openai-responses:gpt-5'])
-async def test_structured_output_of_today_shows_no_drift(model: str, tmp_path: Path) -> None:
-    """A schema for the answer is part of the request."""
-    agent = Agent(model, capabilities=[CassetteModels()], output_type=NativeOutput(City))
-    text = '{"name": "Rome"}'
-    answer = openai_chat(text) if 'chat' in model else response_text(text)
-    assert told(await check_of_today(agent, 'Which city?', [answer], tmp_path)) == ([], {})
-
-
-@pytest.mark.parametrize(
-    ('model', 'answer'),
-    [
-        ('openai-chat:gpt-5', chat_call('final_result', '{"name": "Rome"}')),
-        ('openrouter:openai/gpt-5', chat_call('final_result', '{"name": "Rome"}')),
-        ('mistral:mistral-large', chat_call('final_result', '{"name": "Rome"}')),
-        ('anthropic:claude-sonnet-4-6', claude_call('final_result', {'name': 'Rome'})),
-        ('openai-responses:gpt-5', response_call('final_result', '{"name": "Rome"}')),
-        ('google:gemini-3-pro-preview', gemini({'functionCall': {'name': 'final_result', 'args': {'name': 'Rome'}}})),
-    ],
-)
-async def test_an_output_tool_of_today_shows_no_drift(model: str, answer: Any, tmp_path: Path) -> None:
-    """A tool that must be called to end the run is told by its name and the choice of tools."""
-    agent = Agent(model, capabilities=[CassetteModels()], output_type=City, model_settings={'max_tokens': 2_000})
-    assert told(await check_of_today(agent, 'Which city?', [answer], tmp_path)) == ([], {})
-
-
-@pytest.mark.parametrize(
-    ('model', 'tool'),
-    [
-        ('anthropic:claude-sonnet-5', AdvisorTool(model='claude-opus-4-8', max_uses=2, max_tokens=1024, caching='5m')),
-        ('anthropic:claude-sonnet-5', WebSearchTool(max_uses=3, allowed_domains=['example.com'])),
-        ('anthropic:claude-sonnet-5', CodeExecutionTool()),
-        ('openrouter:openai/gpt-5', AdvisorTool(model='anthropic/claude-opus-4', max_tokens=1024)),
-        ('openai-responses:gpt-5', WebSearchTool(search_context_size='low')),
-        ('google:gemini-3-pro-preview', WebSearchTool()),
-    ],
-)
-async def test_native_tools_of_today_show_no_drift(model: str, tool: Any, tmp_path: Path) -> None:
-    """Tools that the provider runs, with their options."""
-    agent = Agent(model, capabilities=[CassetteModels(), NativeTool(tool)], model_settings={'max_tokens': 2_000})
-    answers = ANSWERS.get(model, ANSWERS['anthropic:claude-sonnet-4-6'])[1]
-    assert told(await check_of_today(agent, 'Hello', list(answers), tmp_path)) == ([], {})
-
-
 # What cannot be made again is said, never guessed.
 
 PROMPT = [{'role': 'user', 'content': 'Hi'}]
 CHOICE = {'type': 'function', 'function': {'name': 'no tool'}}
+ASKED: dict[str, Any] = {'model': 'm', 'messages': PROMPT}
+PICTURE = {'type': 'image_url'}
+TURN = [{'role': 'user', 'parts': [{'text': 'Hi'}]}]
 MESSAGE: dict[str, Any] = {'model': 'claude-sonnet-5', 'max_tokens': 9, 'messages': PROMPT}
 
 
@@ -269,6 +91,45 @@ MESSAGE: dict[str, Any] = {'model': 'claude-sonnet-5', 'max_tokens': 9, 'message
             'today this request is refused before it is sent: ',
         ),
         (CHAT, {'model': 'm', 'messages': [{'role': 'x'}]}, "the role 'x' is not understood"),
+        (
+            CHAT,
+            {**ASKED, 'messages': [{'role': 'system', 'content': [PICTURE]}]},
+            'a message of several parts is not understood here',
+        ),
+        (
+            CHAT,
+            {**ASKED, 'messages': [{'role': 'user', 'content': [{'type': 'x'}]}]},
+            "a 'x' part of the user is not understood",
+        ),
+        (CHAT, {**ASKED, 'tools': [{'type': 'custom'}]}, "the native tool 'custom' is not understood"),
+        (CHAT, {**ASKED, 'response_format': {'type': 'x'}}, "the response format 'x' is not understood"),
+        (CHAT, {**ASKED, 'tools': [{'type': 'function', 'function': 3}]}, 'tools[0].function is no JSON object'),
+        (CHAT, {**ASKED, 'web_search_options': {'x': 1}}, 'its body is not of the shape that its provider takes: '),
+        (CHAT, 3, 'the body is no JSON object'),
+        (RESPONSES, {'model': 'm', 'input': [{'type': 'x'}]}, 'an item of `input` is not understood'),
+        (
+            RESPONSES,
+            {'model': 'm', 'input': [{'role': 'user', 'content': []}]},
+            'a message of several parts is not understood',
+        ),
+        (RESPONSES, {'model': 'm', 'input': 'Hi', 'include': ['x']}, "it is not known what made `include` name 'x'"),
+        (RESPONSES, {'model': 'm', 'input': 'Hi', 'tools': [{'type': 'x'}]}, "the native tool 'x' is not understood"),
+        (
+            RESPONSES,
+            {'model': 'm', 'input': 'Hi', 'text': {'format': {'type': 'x'}}},
+            "the text format 'x' is not understood",
+        ),
+        (
+            GEMINI,
+            {'contents': TURN, 'toolConfig': {'functionCallingConfig': {'mode': 'X'}}},
+            'it is not known what made `toolConfig`',
+        ),
+        (
+            CLAUDE,
+            {**MESSAGE, 'messages': [{'role': 'user', 'content': [{'type': 'x'}]}]},
+            "a 'x' block of the user is not",
+        ),
+        (CLAUDE, {**MESSAGE, 'system': [{'type': 'x'}]}, "a 'x' block is not understood where text is expected"),
         (CLAUDE, {**MESSAGE, 'messages': 3}, '`messages` is no list'),
         (CLAUDE, {**MESSAGE, 'messages': [3]}, 'messages[0] is no JSON object'),
         (CLAUDE, {**MESSAGE, 'cache_control': {'type': 'x'}}, 'it is not known what made `cache_control`'),
@@ -306,6 +167,35 @@ async def test_a_former_default_counts_only_in_files_of_others(
     top = {'recorded_with': provenance} if provenance else {}
     path = write_cassette(tmp_path / 'a.yaml', entry(body, anthropic_message(), url=CLAUDE), **top)
     assert told(await check_file(path)) == (changes, {})
+
+
+NAMES = [
+    'messages',
+    'input',
+    'contents',
+    'role',
+    'content',
+    'parts',
+    'type',
+    'text',
+    'tools',
+    'function',
+    'tool_choice',
+]
+JSON: Any = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(['user', 'assistant', 'text', 'function', 'x']),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from([CHAT, CLAUDE, RESPONSES, GEMINI]), st.dictionaries(st.sampled_from(NAMES), JSON))
+async def test_no_body_breaks_a_check(tmp_path_factory: pytest.TempPathFactory, url: str, body: Any) -> None:
+    """Whatever a file holds, its requests are compared or listed as not checked."""
+    path = write_cassette(tmp_path_factory.mktemp('c') / 'a.yaml', entry({'model': 'm', **body}, {}, url=url))
+    check = await check_file(path)
+    assert len(check.sent) + len(check.not_checked) == 1
 
 
 # The report.

@@ -201,3 +201,29 @@ async def test_a_recorded_answer_that_is_no_stream_is_not_rebased(shared_cassett
     result = rebase(check, [Named('?beta'), Named('max_tokens'), Named('stream')])
     why = 'interaction 1: the recorded answer is not what the request would ask for, a stream or none: record it again'
     assert (result.refused, result.text) == ([why], None)
+
+
+def test_a_url_is_taken_over_in_its_parts(tmp_path: Path) -> None:
+    """The address without its query, and each parameter, only where they were named."""
+    path = write_cassette(tmp_path / 'a.yaml', entry({'a': 1}, {}, url=f'{URL}?k=1&l=1'))
+    check = checked(path, {'a': 1}, url=f'{URL}/v2?k=2&l=1')
+    assert rebase(check, [Named('?k')]).refused == [
+        f'interaction 1: ~ url: "{URL}" -> "{URL}/v2" is another difference',
+    ]
+    result = rebase(check, [Named('url'), Named.exactly('?k="2"')])
+    assert result.refused == []
+    result.write()
+    assert read_yaml(path)['interactions'][0]['request']['uri'] == f'{URL}/v2?k=2&l=1'
+
+
+def test_a_body_that_is_no_json_is_never_taken_over(tmp_path: Path) -> None:
+    """Text has no places: a change of it is another difference."""
+    old = entry()
+    old['request']['body'] = 'old text'
+    path = write_cassette(tmp_path / 'a.yaml', old)
+    check = FileCheck(path, 1)
+    today = Sent('POST', URL, 'text/plain', b'new text')
+    check.compare(1, Interaction.from_mapping(read_yaml(path)['interactions'][0]), today, matcher_for(Matching()))
+    assert rebase(check, [Named('body')]).refused == [
+        'interaction 1: ~ body: "old text" -> "new text" is another difference'
+    ]

@@ -26,7 +26,7 @@ _FORMER_MAX_TOKENS = 4096
 """What Pydantic AI has once sent by itself."""
 
 
-def read(body: Any, *, defaults: bool = False) -> Asked:
+def read(body: Any, defaults: bool) -> Asked:
     """Read a request; with `defaults`, values that Pydantic AI has once sent by itself count as not given.
 
     Raises:

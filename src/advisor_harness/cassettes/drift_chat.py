@@ -50,8 +50,8 @@ _DERIVED = ('n', 'stream_options')
 """Members that no setting makes: what is sent today is up to Pydantic AI."""
 
 
-def read(body: Any) -> Asked:
-    """Read a request.
+def read(body: Any, defaults: bool) -> Asked:
+    """Read a request; no value of it is one that Pydantic AI has sent by itself, whatever `defaults` says.
 
     Raises:
         NotChecked: it holds something that is not understood.

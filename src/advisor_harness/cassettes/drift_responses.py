@@ -44,8 +44,8 @@ _BY_ITSELF = 'reasoning.encrypted_content'
 _ANSWERS = ('reasoning', 'function_call', 'web_search_call')
 
 
-def read(body: Any) -> Asked:
-    """Read a request.
+def read(body: Any, defaults: bool) -> Asked:
+    """Read a request; no value of it is one that Pydantic AI has sent by itself, whatever `defaults` says.
 
     Raises:
         NotChecked: it holds something that is not understood.

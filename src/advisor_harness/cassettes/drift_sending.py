@@ -24,7 +24,7 @@ from pydantic_ai.settings import ModelSettings
 from . import drift_anthropic, drift_chat, drift_google, drift_responses
 from .active import activated
 from .cassette import Cassette
-from .drift_reading import Answered, Asked, NotChecked
+from .drift_reading import Answered, Asked, Members, NotChecked
 from .interaction import Interaction, RecordedRequest
 from .matching import Matching
 from .models import CassetteModels
@@ -33,7 +33,7 @@ __all__ = ['Sent', 'send_again']
 
 _GOOGLE = re.compile(r'/v1(?:beta|alpha)?/models/(?P<model>[^/:]+):(?P<call>generateContent|streamGenerateContent)')
 
-_Reader = Callable[[Any], Asked]
+_Reader = Callable[[Any, bool], Asked]
 
 _ENDPOINTS: dict[tuple[str, str], tuple[str, _Reader]] = {
     ('api.anthropic.com', '/v1/messages'): ('anthropic', drift_anthropic.read),
@@ -89,12 +89,14 @@ def _read(request: RecordedRequest, *, defaults: bool) -> tuple[str, Asked]:
         if parts.hostname == 'generativelanguage.googleapis.com' and (found := _GOOGLE.fullmatch(parts.path)):
             asked = drift_google.read(body, stream=found['call'] == 'streamGenerateContent')
             return f'google:{found["model"]}', asked
-        provider, reader = _ENDPOINTS[parts.hostname or '', parts.path]
-        if reader is drift_anthropic.read:
-            return f'{provider}:{body["model"]}', drift_anthropic.read(body, defaults=defaults)
-        return f'{provider}:{body["model"]}', reader(body)
-    except KeyError:
-        raise NotChecked(f'no provider is known for {parts.hostname}{parts.path}') from None
+        endpoint = _ENDPOINTS.get((parts.hostname or '', parts.path))
+        if endpoint is None:
+            raise NotChecked(f'no provider is known for {parts.hostname}{parts.path}')
+        provider, reader = endpoint
+        return f'{provider}:{Members(body).required("model")}', reader(body, defaults)
+    except (AttributeError, KeyError, TypeError, ValueError) as e:
+        # The readers take the shapes of the provider's schema for granted; others are no requests that were answered.
+        raise NotChecked(f'its body is not of the shape that its provider takes: {_said(e)}') from e
 
 
 async def _turn(model: Model, turn: ModelRequest | Answered, native_tools: list[AbstractNativeTool]) -> ModelMessage:
