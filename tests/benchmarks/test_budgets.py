@@ -5,14 +5,8 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Callable
-from contextvars import copy_context
-from pathlib import Path
-from typing import Any
 
-import httpx2
 import pytest
-import yaml
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -25,7 +19,6 @@ from pydantic_ai.usage import RunUsage
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from advisor_harness import Advisor
-from advisor_harness.cassettes import cassette_client, use_cassette
 from advisor_harness.telemetry import emit
 from advisor_harness.telemetry.facts import ClaimFacts, ConsultationFacts
 
@@ -84,59 +77,6 @@ def test_run_with_one_consultation(benchmark: BenchmarkFixture) -> None:
     agent = Agent(FunctionModel(executor), capabilities=[Advisor(FunctionModel(advisor))])
     with asyncio.Runner() as runner:
         benchmark(lambda: runner.run(agent.run('Where to?')))
-
-
-def cassette_of(folder: Path, interactions: int) -> Path:
-    """A file with that many different chat requests."""
-    path = folder / f'{interactions}.yaml'
-    recorded = [
-        {
-            'request': {
-                'method': 'POST',
-                'uri': 'https://api.example.com/v1/chat',
-                'headers': {'content-type': ['application/json']},
-                'parsed_body': {'model': 'm', 'messages': [{'role': 'user', 'content': f'question {n} ' + 'x' * 900}]},
-            },
-            'response': {
-                'status': {'code': 200, 'message': 'OK'},
-                'headers': {'content-type': ['application/json']},
-                'parsed_body': {'answer': n},
-            },
-        }
-        for n in range(interactions)
-    ]
-    path.write_text(yaml.dump({'interactions': recorded, 'version': 1}, Dumper=yaml.CDumper, sort_keys=False))
-    return path
-
-
-@pytest.mark.parametrize('interactions', [10, 1_000, 10_000])
-def test_replay_of_one_request(benchmark: BenchmarkFixture, tmp_path: Path, interactions: int) -> None:
-    """One request through the shared client, out of files of very different sizes."""
-    path = cassette_of(tmp_path, interactions)
-    with asyncio.Runner() as runner, use_cassette(path):
-        benchmark.pedantic(_request(runner, interactions), rounds=min(interactions, 500), iterations=1)
-
-
-def _request(runner: asyncio.Runner, interactions: int) -> Callable[[], Any]:
-    numbers = iter(range(interactions))
-
-    async def send() -> httpx2.Response:
-        body = {'model': 'm', 'messages': [{'role': 'user', 'content': f'question {next(numbers)} ' + 'x' * 900}]}
-        return await cassette_client().post('https://api.example.com/v1/chat', json=body)
-
-    # A runner keeps the context it was made in, where the cassette was not open yet.
-    return lambda: runner.run(send(), context=copy_context())
-
-
-def test_loading_a_thousand_interactions(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
-    """From file to index."""
-    path = cassette_of(tmp_path, 1_000)
-
-    def load() -> None:
-        with use_cassette(path):
-            pass
-
-    benchmark.pedantic(load, rounds=3)
 
 
 def test_help(benchmark: BenchmarkFixture) -> None:

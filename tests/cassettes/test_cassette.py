@@ -43,7 +43,7 @@ def taken(cassette: Cassette, sent: httpx2.Request) -> tuple[bytes, bool] | None
 
 
 def test_equal_requests_are_answered_in_recorded_order(tmp_path: Path) -> None:
-    """Identical requests get their answers first in, first out, and each says whether another one follows."""
+    """C10: identical requests get their answers first in, first out, and each says whether another one follows."""
     other = {**ASK, 'model': 'n'}
     path = write_cassette(tmp_path / 'x.yaml', entry(ASK, [1]), entry(other, [2]), entry(ASK, [3]))
     cassette = open_cassette(path)
@@ -57,7 +57,7 @@ def test_equal_requests_are_answered_in_recorded_order(tmp_path: Path) -> None:
 
 
 def test_an_exhausted_request_says_how_often_it_was_recorded(tmp_path: Path) -> None:
-    """One request more than recorded is told apart from one that was never recorded."""
+    """C10: one request more than recorded is told apart from one that was never recorded."""
     path = write_cassette(tmp_path / 'x.yaml', entry(ASK, [1]), entry(ASK, [2]))
     cassette = open_cassette(path)
     cassette.take(request())
@@ -133,7 +133,7 @@ def test_large_files_compare_their_likeliest_requests_only(tmp_path: Path) -> No
 
 
 def test_check_raises_the_first_miss(tmp_path: Path) -> None:
-    """A miss that somebody swallowed is raised by `check`, before anything that was left over."""
+    """C10: a miss that somebody swallowed is raised by `check`, before anything that was left over."""
     cassette = open_cassette(write_cassette(tmp_path / 'x.yaml', entry(ASK, [1])))
     first = cassette.miss(request({'a': 1}))
     second = cassette.miss(request({'a': 2}))
@@ -145,7 +145,7 @@ def test_check_raises_the_first_miss(tmp_path: Path) -> None:
 
 
 def test_check_raises_for_leftovers(tmp_path: Path) -> None:
-    """Interactions that nobody asked for are an error of their own; a cassette that was played through is clean."""
+    """C10: interactions that nobody asked for are an error of their own; one that was played through is clean."""
     path = write_cassette(tmp_path / 'x.yaml', entry(ASK, [1]), entry({'a': 1}, [2], url=f'{URL}/b'))
     cassette = open_cassette(path)
     cassette.take(request())
@@ -193,7 +193,7 @@ def test_unknown_modes_are_refused(tmp_path: Path) -> None:
 
 
 def test_recordings_are_saved_in_sending_order_with_their_source(tmp_path: Path) -> None:
-    """Answers that complete in another order stand where their requests were sent; the block says who answered."""
+    """C24: answers that complete in another order stand where their requests were sent; the block says who answered."""
     path = tmp_path / 'new' / 'x.yaml'
     cassette = open_cassette(path, 'record', recorded_with={'by': 'emulator', 'model': 'm'})
     first, second = request({'n': 1}), request({'n': 2})
@@ -241,7 +241,7 @@ def test_other_modes_write_nothing(tmp_path: Path, mode: Any) -> None:
 
 
 def test_nothing_missing_leaves_the_file_byte_for_byte(tmp_path: Path) -> None:
-    """`record-missing` that adds nothing keeps hand-made layout, comments and all."""
+    """C6: `record-missing` that adds nothing keeps hand-made layout, comments and all."""
     path = tmp_path / 'x.yaml'
     text = '# mine\nversion: 1\ninteractions:   [ ]\n'
     path.write_text(text)
@@ -251,7 +251,7 @@ def test_nothing_missing_leaves_the_file_byte_for_byte(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_appended_to_what_was_there(tmp_path: Path) -> None:
-    """Old interactions keep unknown keys and their order; another source says so beside its own interactions."""
+    """C5: old interactions keep unknown keys and their order; another source says so beside its own interactions."""
     old = {**entry(ASK, [1], note='kept'), 'mine': {'x': 1}}
     path = write_cassette(tmp_path / 'x.yaml', old, recorded_with={'by': 'provider', 'model': 'm'}, extra={'y': 2})
     cassette = open_cassette(path, 'record-missing', recorded_with={'by': 'emulator', 'model': 'm'})
@@ -286,7 +286,7 @@ def test_nothing_is_left_over_in_a_new_recording(tmp_path: Path) -> None:
 
 
 def test_an_echoed_credential_stops_the_save(tmp_path: Path) -> None:
-    """A credential that an answer repeats is found in the finished file: nothing is written, and it is not told."""
+    """C26: a credential that an answer repeats is found in the finished file: nothing is written or told."""
     path = write_cassette(tmp_path / 'x.yaml', entry(ASK, [1]))
     before = path.read_text()
     cassette = open_cassette(path, 'record')

@@ -51,7 +51,7 @@ def test_cut_bodies_come_back_as_far_as_they_go() -> None:
 
 @pytest.mark.parametrize(('encoding', 'module'), [('br', 'brotli'), ('zstd', 'backports.zstd')])
 def test_optional_encodings_are_undone_where_they_are_installed(encoding: str, module: str) -> None:
-    """Brotli and Zstandard work with the optional parts of httpx2."""
+    """C23: brotli and Zstandard work with the optional parts of httpx2."""
     library = pytest.importorskip(module)
 
     assert decode({'content-encoding': [encoding]}, library.compress(BODY)) == (BODY, True)

@@ -33,7 +33,7 @@ def test_a_mapping_becomes_typed_facts() -> None:
 
 
 def test_header_values_take_all_forms() -> None:
-    """Binary values, numbers, single values and `null` headers of other recorders load."""
+    """C5: binary values, numbers, single values and `null` headers of other recorders load."""
     mapping = entry()
     mapping['request']['headers'] = {'X-Bin': [b'\xe9'], 'Content-Length': [3], 'Accept': 'a'}
     mapping['response']['headers'] = None
@@ -46,7 +46,7 @@ def test_header_values_take_all_forms() -> None:
 
 @pytest.mark.parametrize('message', ['', None])
 def test_empty_reasons_load(message: str | None) -> None:
-    """HTTP/2 has no reason phrase."""
+    """C5: HTTP/2 has no reason phrase."""
     assert Interaction.from_mapping(entry() | {'response': {'status': {'code': 204, 'message': message}}}).response == (
         RecordedResponse(204, '', {}, b'')
     )
@@ -102,7 +102,7 @@ def changed(side: str, **values: Any) -> dict[str, Any]:
     ],
 )
 def test_what_is_no_exchange_is_refused(mapping: Any, problem: str) -> None:
-    """Every missing or odd part is named."""
+    """C5: every missing or odd part is named."""
     with pytest.raises(ValueError) as caught:
         Interaction.from_mapping(mapping)
     assert str(caught.value) == problem

@@ -32,7 +32,7 @@ def client_of(cassette: Cassette, *answers: httpx2.Response | Exception) -> http
 
 
 async def test_both_libraries_replay_one_file(tmp_path: Path) -> None:
-    """The older client is answered by the same active cassette as the newer one."""
+    """C29: the older client is answered by the same active cassette as the newer one."""
     path = write_cassette(tmp_path / 'x.yaml', entry(ASK, ['first'], status=201), entry(ASK, ['second']))
 
     with use_cassette(path) as cassette:
@@ -72,7 +72,7 @@ async def test_a_miss_is_the_same_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('name', ['ReadTimeout', 'ConnectError', 'RemoteProtocolError'])
 async def test_network_errors_are_those_of_the_older_library(tmp_path: Path, name: str) -> None:
-    """A recorded or live failure is raised as the class of the same name, with the caller's request."""
+    """C29: a recorded or live failure is raised as the class of the same name, with the caller's request."""
     cassette = Cassette.open(tmp_path / 'x.yaml', mode='record')
     error: type[Exception] = getattr(httpx, name)
 

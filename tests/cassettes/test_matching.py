@@ -55,7 +55,7 @@ def pyd(character: str) -> str:
     ids=['user', 'metadata', 'safety', 'cache key', 'order', 'smart quote', 'compact', 'spaced'],
 )
 def test_what_does_not_affect_the_answer_does_not_count(body: Any) -> None:
-    """Bookkeeping members, the order of members, spacing and typography are not part of a request's identity."""
+    """C8: bookkeeping members, the order of members, spacing and typography are not part of a request's identity."""
     assert digest(body) == digest()
 
 
@@ -77,12 +77,12 @@ def test_what_does_not_affect_the_answer_does_not_count(body: Any) -> None:
     ids=['model', 'temperature', 'tools', 'stream', 'max_tokens', 'word', 'shape', 'nested', 'absent', 'type', 'null'],
 )
 def test_what_affects_the_answer_counts(body: Any) -> None:
-    """A recording never answers a request that would have got another answer."""
+    """C8: a recording never answers a request that would have got another answer."""
     assert digest(body) != digest()
 
 
 def test_fresh_ids_count_by_their_links_only() -> None:
-    """Client-made ids are equal by order of appearance: renaming both ends is the same, breaking the link is not."""
+    """C8: client-made ids are equal by order of appearance: renaming both ends is the same, breaking a link not."""
     assert digest(linked(pyd('a'), pyd('a'))) == digest(linked(pyd('b'), pyd('b')))
     assert digest(linked(pyd('a'), pyd('b'))) != digest(linked(pyd('a'), pyd('a')))
     assert digest(linked('toolu_vrtx_A1', 'toolu_vrtx_A1')) == digest(linked('toolu_vrtx_B2', 'toolu_vrtx_B2'))
@@ -107,7 +107,7 @@ def test_urls_are_compared_in_their_normal_form(url: str, same: bool) -> None:
 
 
 def test_queries_are_compared_without_order_and_without_what_is_ignored() -> None:
-    """The order of a query does not count, nor do parameters that `ignore_query` names; values and repeats do."""
+    """C8: the order of a query does not count, nor do parameters that `ignore_query` names; values and repeats do."""
     two = f'{URL}?b=2&a=1&a=0'
     ignoring = Matching(ignore_query=frozenset({'beta'}))
 
@@ -145,7 +145,7 @@ def test_rewrites_apply_to_url_and_every_string() -> None:
 
 
 def test_a_prompt_with_a_key_matches_its_scrubbed_recording() -> None:
-    """Secrets are scrubbed before requests are compared, so what is in the file matches what is sent."""
+    """C25: secrets are scrubbed before requests are compared, so what is in the file matches what is sent."""
     sent = {**BASE, 'messages': ['use sk-abcdefghij0123456789'], 'tool': {'password': 'hunter22'}}
     stored = {**BASE, 'messages': ['use scrubbed'], 'tool': {'password': 'scrubbed'}}
 
@@ -162,7 +162,7 @@ def test_kept_values_count() -> None:
 
 
 def test_multipart_boundaries_do_not_count() -> None:
-    """The random boundary of an upload is replaced; its parts count, bytes included."""
+    """C8: the random boundary of an upload is replaced; its parts count, bytes included."""
 
     def upload(boundary: str, part: bytes) -> bytes:
         mark = boundary.encode()

@@ -169,7 +169,7 @@ def test_unknown_names_are_left_to_others() -> None:
 
 @pytest.mark.usefixtures('sync_loop')
 def test_an_agent_resolves_its_names(tmp_path: Path) -> None:
-    """With the capability, an agent whose model is named by a string is answered by the cassette, in sync code too."""
+    """C15: with the capability, an agent whose model is a name is answered by the cassette, in sync code too."""
     asked = {'model': 'm', 'stream': False, 'messages': [{'role': 'user', 'content': '2+2?'}]}
     path = write_cassette(tmp_path / 'x.yaml', entry(asked, openai_chat('four'), url=URL))
     agent = Agent('openai-chat:m', capabilities=[CassetteModels()])

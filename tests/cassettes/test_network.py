@@ -33,7 +33,7 @@ def connect(address: tuple[str, int]) -> None:
 
 
 def test_connections_are_refused(listener: tuple[str, int]) -> None:
-    """A connection to any address fails with an error that names it, loopback included."""
+    """C27: a connection to any address fails with an error that names it, loopback included."""
     with no_network():
         with pytest.raises(NetworkRefused) as caught:
             connect((SOMEWHERE, 443))
@@ -46,7 +46,7 @@ def test_connections_are_refused(listener: tuple[str, int]) -> None:
 
 
 def test_names_are_not_looked_up() -> None:
-    """DNS is the network too, whichever function asks it."""
+    """C27: DNS is the network too, whichever function asks it."""
     with no_network():
         for look_up in (socket.gethostbyname, socket.gethostbyname_ex, socket.gethostbyaddr):
             with pytest.raises(NetworkRefused):
@@ -68,7 +68,7 @@ def test_datagrams_are_refused() -> None:
 
 @pytest.mark.parametrize('allowed', ['127.0.0.1', 'localhost', 'LOCALHOST', '::1', '[::1]'])
 def test_named_hosts_are_reached(listener: tuple[str, int], allowed: str) -> None:
-    """The spellings of loopback stand for each other; everything else stays refused."""
+    """C27: the spellings of loopback stand for each other; everything else stays refused."""
     with no_network([allowed]):
         connect(listener)
         socket.getaddrinfo('localhost', 80)
@@ -113,13 +113,13 @@ def test_addresses_and_wildcards_need_no_look_up(listener: tuple[str, int]) -> N
 
 
 def test_other_families_pass() -> None:
-    """Sockets that cannot leave the machine are none of the guard's business."""
+    """C27: sockets that cannot leave the machine are none of the guard's business."""
     with no_network(), socket.socket(socket.AF_UNIX) as sock, pytest.raises(FileNotFoundError):
         sock.connect('/nonexistent/socket')
 
 
 def test_guards_nest_and_restore(listener: tuple[str, int]) -> None:
-    """While several guards are active a host that one of them allows is allowed; the last to leave ends it."""
+    """C27: while several guards are active a host that one of them allows is allowed; the last to leave ends it."""
     with no_network():
         with no_network(['localhost']):
             connect(listener)
@@ -162,7 +162,7 @@ def test_other_threads_are_guarded(listener: tuple[str, int]) -> None:
 
 @pytest.mark.anyio
 async def test_async_clients_are_guarded(listener: tuple[str, int]) -> None:
-    """asyncio, httpx2 and legacy httpx are refused by address and by name."""
+    """C27: asyncio, httpx2 and legacy httpx are refused by address and by name."""
     host, port = listener
     with no_network():
         with pytest.raises(NetworkRefused):

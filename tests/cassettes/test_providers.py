@@ -184,7 +184,7 @@ async def test_a_miss_reaches_the_caller_after_one_send(
 
 @pytest.mark.parametrize('model', [name for name in MODELS if name != 'groq'])
 async def test_a_miss_in_a_stream_reaches_the_caller(tmp_path: Path, model: str) -> None:
-    """A streamed request that misses fails as a whole one does."""
+    """C11: a streamed request that misses fails as a whole one does."""
     with use_cassette(write_cassette(tmp_path / 'x.yaml')) as cassette:
         with pytest.raises(UnmatchedRequest):
             async with agent_of(model).run_stream('What is 2+2?'):
@@ -193,7 +193,7 @@ async def test_a_miss_in_a_stream_reaches_the_caller(tmp_path: Path, model: str)
 
 
 async def test_groq_hides_a_miss_but_the_list_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Groq's SDK turns every exception into a connection error, so only `misses` proves it."""
+    """C11: groq's SDK turns every exception into a connection error, so only `misses` proves it."""
     slept = spy_on_sleep(monkeypatch)
 
     with use_cassette(write_cassette(tmp_path / 'x.yaml')) as cassette:
@@ -252,7 +252,7 @@ async def outcome_of(agent: Agent[None, str]) -> Any:
 async def test_retries_are_replayed_as_they_were_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, failures: list[Failure]
 ) -> None:
-    """A replay sends as often as the recording did, ends the same way, and does not wait."""
+    """C17: a replay sends as often as the recording did, ends the same way, and does not wait."""
     slept, path, agent = spy_on_sleep(monkeypatch), tmp_path / 'x.yaml', agent_of(model)
     remaining = answers(model, failures)
 
@@ -274,7 +274,7 @@ async def test_retries_are_replayed_as_they_were_recorded(
 
 @pytest.mark.parametrize('model', ['openai', 'anthropic'])
 async def test_a_refused_retry_stays_visible(tmp_path: Path, model: str) -> None:
-    """When the provider forbade retries and a higher layer asked again, the replay fails first and then succeeds."""
+    """C18: after a forbidden retry that a higher layer made all the same, the replay fails first and then succeeds."""
     first, second = (json.loads(answer.split(b'\r\n\r\n')[1]) for answer in answers(model, [(429, {})]))
     sent: list[dict[str, Any]] = []
 
@@ -393,7 +393,7 @@ def network_of(monkeypatch: pytest.MonkeyPatch, *outcomes: Any) -> None:
 
 @pytest.mark.parametrize('model', ['openai', 'anthropic'])
 async def test_a_truncated_stream_is_no_success(tmp_path: Path, model: str) -> None:
-    """A recording that was cut is not replayed as a short answer: reading on raises and is listed."""
+    """C22: a recording that was cut is not replayed as a short answer: reading on raises and is listed."""
     path, agent, left = tmp_path / 'x.yaml', agent_of(model), asyncio.Event()
 
     async def stalling(request: ServerRequest, writer: asyncio.StreamWriter) -> None:
@@ -420,7 +420,7 @@ async def test_a_truncated_stream_is_no_success(tmp_path: Path, model: str) -> N
 
 
 async def test_recording_through_a_retrying_transport(tmp_path: Path) -> None:
-    """Inside a retrying transport a cassette records and replays every attempt, outside of it the last one only."""
+    """C19: inside a retrying transport a cassette records and replays every attempt, outside the last one only."""
     from pydantic_ai.retries import AsyncHTTPX2TenacityTransport, RetryConfig, wait_retry_after
     from tenacity import retry_if_exception_type, stop_after_attempt
 
@@ -510,7 +510,7 @@ async def spans_of(agent: Agent[None, str]) -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize('model', ['openai', 'anthropic'])
 async def test_a_replay_leaves_the_same_spans(tmp_path: Path, model: str) -> None:
-    """A replayed run is traced as the recorded one was: names, models, usage."""
+    """C28: a replayed run is traced as the recorded one was: names, models, usage."""
     path = tmp_path / 'x.yaml'
     async with ScriptedServer.run(provider) as server:
         with use_cassette(path, mode='record', upstream=dict.fromkeys(ORIGINS, server.origin)):
@@ -520,3 +520,24 @@ async def test_a_replay_leaves_the_same_spans(tmp_path: Path, model: str) -> Non
 
     assert recorded[0][0].startswith('chat ')
     assert replayed == recorded
+
+
+@pytest.mark.parametrize('model', ['openai', 'anthropic'])
+async def test_an_instrumented_client_leaves_a_span_for_every_request(tmp_path: Path, model: str) -> None:
+    """C28: spans of HTTP come from the client, so a replay has as many as the recording."""
+    instrumentation = pytest.importorskip('opentelemetry.instrumentation.httpx')
+    exporter, spans = InMemorySpanExporter(), TracerProvider()
+    spans.add_span_processor(SimpleSpanProcessor(exporter))
+    client, path = cassette_client(), tmp_path / 'x.yaml'
+    instrumentor = instrumentation.HTTPX2ClientInstrumentor
+    instrumentor.instrument_client(client, tracer_provider=spans)
+    try:
+        async with ScriptedServer.run(provider) as server:
+            with use_cassette(path, mode='record', upstream=dict.fromkeys(ORIGINS, server.origin)):
+                await both_ways(agent_of(model))
+        with use_cassette(path):
+            await both_ways(agent_of(model))
+    finally:
+        instrumentor.uninstrument_client(client)
+
+    assert [span.name for span in exporter.get_finished_spans()] == ['POST'] * 4

@@ -89,7 +89,7 @@ def same(one: Any, other: Any) -> bool:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sent=CONTENT, answer=CONTENT)
 def test_record_replay_replay(sent: tuple[str, bytes], answer: tuple[str, bytes]) -> None:
-    """A request finds its recording, and the answer is the same in every replay and after saving again."""
+    """C3: a request finds its recording, and the answer is the same in every replay and after saving again."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / 'x.yaml'
         recording = Cassette.open(path, mode='record')

@@ -15,7 +15,7 @@ scrubber = Scrubber()
 
 
 def test_only_listed_headers_are_kept() -> None:
-    """Headers are kept by an allow-list, in lower case, with all their values, sorted."""
+    """C25: headers are kept by an allow-list, in lower case, with all their values, sorted."""
     headers = [
         ('X-Api-Key', 'secret'),
         ('Set-Cookie', 'sid=1'),

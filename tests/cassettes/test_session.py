@@ -57,7 +57,7 @@ async def test_the_shared_client_follows_the_block(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_a_hundred_tasks_each_have_their_own_cassette(tmp_path: Path) -> None:
-    """The same request gets each task's own answer, however the tasks take turns, also in tasks that they start."""
+    """C13: the same request gets each task's own answer, however tasks take turns, also in tasks that they start."""
     for n in range(100):
         write_cassette(tmp_path / f'{n}.yaml', entry(ASK, [n, 1]), entry(ASK, [n, 2]))
     results: dict[int, list[Any]] = {}
@@ -103,7 +103,7 @@ async def test_a_hundred_tasks_record_their_own_file(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_threads_and_sync_code_see_the_cassette(tmp_path: Path) -> None:
-    """A sync task in a thread, with an event loop of its own, is answered by the same file."""
+    """C15: a sync task in a thread, with an event loop of its own, is answered by the same file."""
     path = write_cassette(tmp_path / 'x.yaml', entry(ASK, [1]), entry(ASK, [2]))
 
     with use_cassette(path) as cassette:
@@ -115,7 +115,7 @@ async def test_threads_and_sync_code_see_the_cassette(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_a_worker_that_was_started_before_fails_loudly(tmp_path: Path) -> None:
-    """A task older than the cassette is outside of it, and says so."""
+    """C15: a task older than the cassette is outside of it, and says so."""
     go = asyncio.Event()
 
     async def worker() -> Any:
@@ -166,7 +166,7 @@ def test_a_block_without_requests_records_an_empty_cassette(tmp_path: Path) -> N
 
 @pytest.mark.anyio
 async def test_a_leak_is_raised_when_the_block_is_left(tmp_path: Path) -> None:
-    """The tripwire speaks where the file would be written."""
+    """C26: the tripwire speaks where the file would be written."""
     path = tmp_path / 'x.yaml'
 
     async def leak(request: ServerRequest, writer: asyncio.StreamWriter) -> None:

@@ -42,7 +42,7 @@ ADVISED = ['thinking', 'text', 'advisor', 'advisor', 'text']
 
 
 def test_every_recording_loads_and_saves_unchanged(shared_cassettes: Path, tmp_path: Path) -> None:
-    """All files load; what holds nothing new is left byte for byte."""
+    """C6: all files load; what holds nothing new is left byte for byte."""
     files = sorted(shared_cassettes.glob('*.yaml'))
     for file in files:
         copy = tmp_path / file.name
@@ -57,7 +57,7 @@ def test_every_recording_loads_and_saves_unchanged(shared_cassettes: Path, tmp_p
 
 
 async def test_an_advised_answer_replays(shared_cassettes: Path) -> None:
-    """The Anthropic recording gives text, advisor call and result, and the usage of both models."""
+    """C4: the Anthropic recording gives text, advisor call and result, and the usage of both models."""
     with use_cassette(shared_cassettes / 'anthropic_advisor_tool.yaml', matching=MATCHING) as cassette:
         result = await claude().run(QUESTION)
         cassette.check()
@@ -74,7 +74,7 @@ async def test_an_advised_answer_replays(shared_cassettes: Path) -> None:
 
 
 async def test_an_advised_stream_replays(shared_cassettes: Path) -> None:
-    """The streamed recording gives its text in the deltas in which it came, and the same kinds of parts."""
+    """C4: the streamed recording gives its text in the deltas in which it came, and the same kinds of parts."""
     with use_cassette(shared_cassettes / 'anthropic_advisor_tool_stream.yaml', matching=MATCHING) as cassette:
         async with claude().run_stream(QUESTION) as stream:
             deltas = [delta async for delta in stream.stream_text(delta=True, debounce_by=None)]
@@ -87,7 +87,7 @@ async def test_an_advised_stream_replays(shared_cassettes: Path) -> None:
 
 
 async def test_a_conversation_sends_the_advisors_blocks_back(shared_cassettes: Path) -> None:
-    """The second turn carries the advisor's call and result and still matches strictly."""
+    """C4: the second turn carries the advisor's call and result and still matches strictly."""
     with use_cassette(shared_cassettes / 'anthropic_advisor_tool_message_replay.yaml', matching=MATCHING) as cassette:
         first = await claude().run(QUESTION)
         second = await claude().run('And what is that plus one?', message_history=first.all_messages())
@@ -98,7 +98,7 @@ async def test_a_conversation_sends_the_advisors_blocks_back(shared_cassettes: P
 
 
 async def test_an_openrouter_answer_replays(shared_cassettes: Path) -> None:
-    """OpenRouter's recording gives its usage and says that its advisor was asked once."""
+    """C4: openRouter's recording gives its usage and says that its advisor was asked once."""
     question = (
         'Consult your advisor tool for a recommendation first, then answer in one sentence: what should I name a '
         'Python retry library?'
@@ -116,7 +116,7 @@ async def test_an_openrouter_answer_replays(shared_cassettes: Path) -> None:
 
 
 async def test_without_the_adjustments_the_drift_is_named(shared_cassettes: Path) -> None:
-    """The miss names the query that is gone, and both members that the larger default changes."""
+    """C9: the miss names the query that is gone, and both members that the larger default changes."""
     file = shared_cassettes / 'anthropic_advisor_tool.yaml'
     with use_cassette(file) as cassette, pytest.raises(UnmatchedRequest) as caught:
         await claude(settings={'max_tokens': 128_000}).run(QUESTION)
@@ -146,7 +146,7 @@ async def test_one_changed_word_is_shown(shared_cassettes: Path) -> None:
 
 
 async def test_recorded_rate_limits_end_as_they_did(shared_cassettes: Path) -> None:
-    """Three recorded refusals are three sends, and the last one is final."""
+    """C17: three recorded refusals are three sends, and the last one is final."""
     agent = Agent(
         'openrouter:google/gemini-2.0-flash-exp:free', capabilities=[CassetteModels()], instructions='Be helpful.'
     )

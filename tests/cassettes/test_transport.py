@@ -71,7 +71,7 @@ async def test_replay_gives_status_headers_and_body(tmp_path: Path) -> None:
 
 
 async def test_outside_of_any_cassette_nothing_is_sent() -> None:
-    """A request without an open cassette fails loudly, without its query, and makes no network transport."""
+    """C2: a request without an open cassette fails loudly, without its query, and makes no network transport."""
     async with httpx2.AsyncClient(transport=CassetteTransport(no_inner)) as client:
         with pytest.raises(CassetteError) as caught:
             await client.post(f'{URL}?key=abc', json=ASK)
@@ -149,7 +149,7 @@ async def test_redirects_are_followed_as_recorded(tmp_path: Path, location: str)
 
 
 async def test_a_miss_never_makes_a_network_transport(tmp_path: Path) -> None:
-    """In `replay` there is nothing to fall through to."""
+    """C2: in `replay` there is nothing to fall through to."""
     cassette = open_cassette(write_cassette(tmp_path / 'x.yaml', entry(ASK, [1])))
 
     async with client_of(cassette, no_inner) as client:
@@ -160,7 +160,7 @@ async def test_a_miss_never_makes_a_network_transport(tmp_path: Path) -> None:
 
 
 async def test_record_missing_plays_and_records(tmp_path: Path) -> None:
-    """What matches is played, the rest is fetched and appended, also when the same request comes again."""
+    """C2: what matches is played, the rest is fetched and appended, also when the same request comes again."""
     path = write_cassette(tmp_path / 'x.yaml', entry(ASK, ['old']))
     cassette = open_cassette(path, 'record-missing')
     network = answering(httpx2.Response(200, json=['new']), httpx2.Response(200, json=['newer']))
@@ -174,7 +174,7 @@ async def test_record_missing_plays_and_records(tmp_path: Path) -> None:
 
 
 async def test_record_always_calls_and_rewrites(tmp_path: Path) -> None:
-    """`record` ignores what the file holds."""
+    """C2: `record` ignores what the file holds."""
     path = write_cassette(tmp_path / 'x.yaml', entry(ASK, ['old']), entry({'q': 3}, ['gone']))
     cassette = open_cassette(path, 'record')
 
@@ -186,7 +186,7 @@ async def test_record_always_calls_and_rewrites(tmp_path: Path) -> None:
 
 
 async def test_live_calls_and_keeps_nothing(tmp_path: Path) -> None:
-    """`live` passes everything through and writes no file."""
+    """C2: `live` passes everything through and writes no file."""
     cassette = open_cassette(tmp_path / 'x.yaml', 'live')
 
     async with client_of(cassette, answering(httpx2.Response(200, json=['now']))) as client:
@@ -196,14 +196,17 @@ async def test_live_calls_and_keeps_nothing(tmp_path: Path) -> None:
     assert (cassette.interactions, (tmp_path / 'x.yaml').exists()) == ([], False)
 
 
-async def test_compressed_answers_are_stored_readable(tmp_path: Path) -> None:
-    """The caller gets the compressed stream decoded once; the file holds JSON without the encoding."""
+@pytest.mark.parametrize(
+    ('encoding', 'module'), [('gzip', 'gzip'), ('deflate', 'zlib'), ('br', 'brotli'), ('zstd', 'backports.zstd')]
+)
+async def test_compressed_answers_are_stored_readable(tmp_path: Path, encoding: str, module: str) -> None:
+    """C23: the caller gets the compressed stream decoded once; the file holds JSON without the encoding."""
     path = tmp_path / 'x.yaml'
-    body = gzip.compress(b'{"a": 1}')
+    body = pytest.importorskip(module).compress(b'{"a": 1}')
     network = httpx2.Response(
         200,
-        headers={'content-encoding': 'gzip', 'content-type': 'application/json', 'content-length': str(len(body))},
-        stream=Chunks(body[:10], body[10:]),
+        headers={'content-encoding': encoding, 'content-type': 'application/json', 'content-length': str(len(body))},
+        stream=Chunks(body[:5], body[5:]),
     )
     cassette = open_cassette(path, 'record')
 
@@ -219,7 +222,7 @@ async def test_compressed_answers_are_stored_readable(tmp_path: Path) -> None:
 
 
 async def test_answers_that_were_read_are_not_decoded_again(tmp_path: Path) -> None:
-    """A transport that looks into an answer has decoded it already."""
+    """C23: a transport that looks into an answer has decoded it already."""
     path = tmp_path / 'x.yaml'
     network = httpx2.Response(200, headers={'content-encoding': 'gzip'}, content=gzip.compress(b'hello'))
     assert network.read() == b'hello'
@@ -248,7 +251,7 @@ async def test_unknown_encodings_are_kept_as_they_came(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('end', ['\n', '\r\n'])
 async def test_streams_replay_event_by_event(tmp_path: Path, end: str) -> None:
-    """Server-sent events arrive one at a time, with their line endings."""
+    """C21: server-sent events arrive one at a time, with their line endings."""
     text = f'data: 1{end}{end}data: 2{end}{end}'
     path = tmp_path / 'x.yaml'
     cassette = open_cassette(path, 'record')
@@ -267,7 +270,7 @@ async def test_streams_replay_event_by_event(tmp_path: Path, end: str) -> None:
 
 
 async def test_the_first_event_passes_before_the_last_is_sent(tmp_path: Path) -> None:
-    """While recording, a reader gets each event when the server sends it."""
+    """C21: while recording, a reader gets each event when the server sends it."""
     read_first = asyncio.Event()
 
     async def handler(request: ServerRequest, writer: asyncio.StreamWriter) -> None:
@@ -319,12 +322,12 @@ async def closed_after(tmp_path: Path, count: int, *chunks: bytes, **headers: st
     ],
 )
 async def test_a_stream_left_at_its_end_mark_is_whole(tmp_path: Path, last: bytes) -> None:
-    """SDKs stop at a stream's end mark without exhausting it; that is no truncation."""
+    """C22: SDKs stop at a stream's end mark without exhausting it; that is no truncation."""
     assert 'truncated' not in await closed_after(tmp_path, 2, b'data: 1\n\n', last, b': more')
 
 
 async def test_a_stream_left_early_is_truncated(tmp_path: Path) -> None:
-    """A stream that was closed before its end says so in the file."""
+    """C22: a stream that was closed before its end says so in the file."""
     response = await closed_after(tmp_path, 1, b'data: 1\n\n', b'data: [DONE]\n\n')
 
     assert (response['truncated'], response['body']) == (True, {'string': 'data: 1\n\n'})
@@ -336,7 +339,7 @@ async def test_a_body_of_known_length_is_whole_when_it_has_come(tmp_path: Path) 
 
 
 async def test_reading_past_a_truncated_end_is_a_miss(tmp_path: Path) -> None:
-    """Stopping where the recording stopped is fine; reading on raises and is noted."""
+    """C22: stopping where the recording stopped is fine; reading on raises and is noted."""
     path = write_cassette(
         tmp_path / 'x.yaml', events_entry('data: 1\n\n', truncated=True), events_entry('data: 1\n\n', truncated=True)
     )
@@ -380,7 +383,7 @@ async def test_open_streams_are_saved_as_far_as_they_came(tmp_path: Path) -> Non
     'error', [httpx2.ReadTimeout, httpx2.ConnectError, httpx2.RemoteProtocolError, httpx2.PoolTimeout]
 )
 async def test_network_errors_are_recorded_and_replayed(tmp_path: Path, error: type[httpx2.RequestError]) -> None:
-    """A failed exchange is kept with its class, and the answer after it is the second one."""
+    """C20: a failed exchange is kept with its class, and the answer after it is the second one."""
     path = tmp_path / 'x.yaml'
     cassette = open_cassette(path, 'record')
 
@@ -500,7 +503,7 @@ async def test_waiting_longer_than_an_abandoned_request_did_is_a_miss(
 
 
 async def test_concurrent_answers_are_saved_in_sending_order(tmp_path: Path) -> None:
-    """The file's order is the order of requests, however their answers overlap."""
+    """C24: the file's order is the order of requests, however their answers overlap."""
     gates = [asyncio.Event(), asyncio.Event()]
 
     async def handler(request: ServerRequest, writer: asyncio.StreamWriter) -> None:
@@ -653,7 +656,7 @@ async def test_headers_outside_latin_1_replay_as_utf_8(tmp_path: Path) -> None:
 
 
 async def test_json_bodies_are_rebuilt_from_yaml(tmp_path: Path) -> None:
-    """The order of members and the characters of text survive the file."""
+    """C3: the order of members and the characters of text survive the file."""
     path = tmp_path / 'x.yaml'
     body = {'z': '“smart” — quotes…', 'a': {'y': 1, 'b': 2.0}}
     cassette = open_cassette(path, 'record')

@@ -66,7 +66,7 @@ def save(document: Any) -> str:
 
 @pytest.mark.parametrize('layout', ['its own', 'JSON as YAML'])
 async def test_its_recordings_replay_here(tmp_path: Path, layout: str) -> None:
-    """What vcrpy recorded, compressed or not, in either layout, is replayed."""
+    """C7: what vcrpy recorded, compressed or not, in either layout, is replayed."""
     path = tmp_path / 'x.yaml'
     recorder = vcr.VCR(record_mode='all', decode_compressed_response=layout != 'its own')
     recorder.register_serializer('with-yaml', SimpleNamespace(deserialize=load, serialize=save))
@@ -84,7 +84,7 @@ async def test_its_recordings_replay_here(tmp_path: Path, layout: str) -> None:
 
 
 async def test_our_recordings_replay_there(tmp_path: Path) -> None:
-    """What is recorded here, provenance and latency included, is replayed by vcrpy with the loader of that layout."""
+    """C7: what is recorded here, provenance and latency included, is replayed by vcrpy with that layout's loader."""
     path = tmp_path / 'x.yaml'
     async with ScriptedServer.run(provider) as server:
         cassette = open_cassette(path, 'record', recorded_with={'by': 'emulator'})

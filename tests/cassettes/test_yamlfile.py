@@ -83,7 +83,7 @@ def test_what_does_not_survive_is_told() -> None:
     ],
 )
 def test_other_files_are_refused_clearly(tmp_path: Path, text: str, problem: str) -> None:
-    """A file that is no cassette is refused with its name and what is wrong."""
+    """C5: a file that is no cassette is refused with its name and what is wrong."""
     file = tmp_path / 'x.yaml'
     file.write_text(text)
 
@@ -108,7 +108,7 @@ def test_files_are_replaced_in_one_step(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('broken', ['fsync', 'replace'])
 def test_an_interrupted_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
-    """Whatever fails while saving, the old file stays whole and no temporary file is left."""
+    """C24: whatever fails while saving, the old file stays whole and no temporary file is left."""
     file = tmp_path / 'x.yaml'
     file.write_text('old')
 
