@@ -98,7 +98,7 @@ def spans(measured: Measured) -> str:
     for kind in ('claim', 'consultation'):
         on, off = (measured[f'test_{kind}_span[{traced}]']['median'] for traced in (True, False))
         rows.append((f'the span of a {kind}', us(on), f'{on / bare:.2f}x', '<= 1.5x'))
-        rows.append((f'the same in a run that is not traced', us(off), '', '<= 10 us'))
+        rows.append(('the same in a run that is not traced', us(off), '', '<= 10 us'))
     rows.append(('a run with one consultation', ms(measured['test_run_with_one_consultation']['median']), '', ''))
     rows.append(('`advisor-harness --help`', ms(measured['test_help']['median']), '', '< 200 ms'))
     return table(('what', 'measured', 'of a bare span', 'budget'), *rows)
@@ -111,8 +111,8 @@ def page(measured: Measured) -> str:
 Measured {datetime.now(UTC).date().isoformat()} on {cpu()}, {platform.system()}, Python {platform.python_version()}.
 {versions}.
 
-`python -m nox -s bench` measures again; `python -m tests.benchmarks.write` also writes this page. All figures are medians.
-They are no checks: nothing fails by being slow, and another machine has other figures.
+`python -m nox -s bench` measures again; `python -m tests.benchmarks.write` also writes this page. All figures are
+medians. They are no checks: nothing fails by being slow, and another machine has other figures.
 
 ## Recordings
 
@@ -123,9 +123,9 @@ includes reading, normalising and digesting the request, which is nearly all of 
 
 ## Recordings beside vcrpy
 
-The same file, in vcrpy's own layout, replayed through `Agent.run` with an OpenAI model, opened for the run as a case opens
-its cassette. vcrpy compares method, URI and body. Time per request, the file's loading and about 4 ms of pydantic-ai and
-SDK included; requests are spread evenly over the file. Runs of both take turns.
+The same file, in vcrpy's own layout, replayed through `Agent.run` with an OpenAI model, opened for the run as a case
+opens its cassette. vcrpy compares method, URI and body. Time per request, the file's loading and a few milliseconds of
+pydantic-ai and SDK included; requests are spread evenly over the file. Runs of both take turns.
 
 {vcrpy(measured)}
 
