@@ -56,3 +56,10 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     folder = tmp_path_factory.mktemp('cache')
     monkeypatch.setenv('XDG_CACHE_HOME', str(folder))
     return folder
+
+
+@pytest.fixture
+def only_our_guard(request: pytest.FixtureRequest) -> None:
+    """For tests that reach for the network to see it refused: under `--block-network` another guard is first."""
+    if request.config.getoption('--block-network', default=False):
+        pytest.skip('`--block-network` refuses before the guard under test')

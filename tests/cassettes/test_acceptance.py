@@ -19,6 +19,7 @@ def test_every_check_has_a_test() -> None:
     assert found == set(range(1, 32))
 
 
+@pytest.mark.usefixtures('only_our_guard')
 def test_tests_cannot_leave_the_machine(blocked_network: type[Exception]) -> None:
     """C31: whatever reaches for another machine during the tests fails; loopback is what their servers need."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock, pytest.raises(blocked_network):

@@ -19,6 +19,7 @@ BODY = b'{"answer": "caf\xc3\xa9"}' * 50
         ('deflate, gzip', gzip.compress(zlib.compress(BODY))),
         ('identity', BODY),
     ],
+    ids=['gzip', 'upper case', 'deflate', 'two layers', 'identity'],
 )
 def test_known_encodings_are_undone(encoding: str, encoded: bytes) -> None:
     """What httpx2 can decode here comes back plain, several layers included."""

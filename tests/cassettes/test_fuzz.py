@@ -196,6 +196,22 @@ BOMB = 'a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]\n' + ''.join(
         (f'{HEAD}{ENTRY}- 3\n', 5, 'interaction 2: the interaction is int; it must be a mapping'),
         (f'{HEAD}---\n{HEAD}', 2, 'it is not readable YAML: but found another document'),
     ],
+    ids=[
+        'name twice',
+        'name twice in flow',
+        'alias bomb',
+        'endless alias',
+        'long alias',
+        'deep flow',
+        'deep block',
+        'deep JSON',
+        'control character',
+        'odd tag',
+        'no URL',
+        'no status',
+        'no mapping',
+        'two documents',
+    ],
 )
 def test_hostile_files_are_refused_with_their_line(
     tmp_path: Path, text: str, line: int | None, problem: str | None

@@ -14,6 +14,8 @@ from advisor_harness.cassettes import CassetteError, no_network
 from advisor_harness.cassettes.errors import NetworkRefused
 from advisor_harness.cassettes.network import allowed_network
 
+pytestmark = pytest.mark.usefixtures('only_our_guard')
+
 # RFC 5737: nobody has this address. A refused connection never leaves the process.
 SOMEWHERE = '192.0.2.1'
 # On this machine, but not one of the names and addresses that stand for it.
