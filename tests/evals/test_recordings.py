@@ -293,3 +293,32 @@ async def test_an_emulator_that_does_not_start_is_named() -> None:
     assert caught.value.message == (
         "what suite 'mirror' is recorded with does not start: RuntimeError: the model is not installed"
     )
+
+
+async def test_a_task_that_fails_keeps_the_recording_that_was_there() -> None:
+    """A missing key or an outage while recording does not replace a good recording."""
+
+    async def fail(question: str, arm: str) -> str:
+        raise RuntimeError('no key')
+
+    write_cassette(FILE, exchange('ab'))
+    before = recorded_document()
+    store = await run(recorded(task=fail), mode='record')
+    (record,) = store.records().values()
+    assert record.error is not None
+    assert (record.state, record.error.where, record.error.message) == ('error', 'task', 'no key')
+    assert recorded_document() == before
+
+
+async def test_an_error_whose_group_is_its_own_context_ends_the_case_only() -> None:
+    """Errors that refer to each other in a circle, as task groups make them, are looked at once."""
+
+    async def fail(question: str, arm: str) -> str:
+        group = ExceptionGroup('several', [ValueError('one')])
+        group.exceptions[0].__context__ = group
+        raise group
+
+    store = await run(recorded(task=fail), mode='record')
+    (record,) = store.records().values()
+    assert record.error is not None
+    assert (record.state, record.error.where, record.error.type) == ('error', 'task', 'ValueError')

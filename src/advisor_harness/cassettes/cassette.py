@@ -72,6 +72,7 @@ class Cassette:
         self._played: dict[int, None] = {}
         self._places = itertools.count(1)
         self._closed = False
+        self._discarded = False
         self._kept: dict[int, Interaction] = {}
         self._streams: set[RecordingStream] = set()
         self._answered: list[Interaction] = []
@@ -263,6 +264,15 @@ class Cassette:
     def close(self) -> None:
         """Answer no more requests: what happened after the block would be in no file and no verdict."""
         self._closed = True
+
+    def discard(self) -> None:
+        """Leave the file as it is when the `use_cassette` block is left: what was recorded is not worth keeping."""
+        self._discarded = True
+
+    @property
+    def is_discarded(self) -> bool:
+        """Whether leaving the block writes nothing."""
+        return self._discarded
 
     def has_recorded(self) -> bool:
         """Whether anything was recorded in this session, streams that are still open included."""

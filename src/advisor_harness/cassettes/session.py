@@ -72,11 +72,12 @@ def use_cassette(
         except BaseException:
             cassette.close()
             # A failure before the first request must not replace a good recording by an empty one.
-            if cassette.has_recorded():
+            if cassette.has_recorded() and not cassette.is_discarded:
                 cassette.save()
             raise
         cassette.close()
-        cassette.save()
+        if not cassette.is_discarded:
+            cassette.save()
 
 
 def cassette_client() -> httpx2.AsyncClient:

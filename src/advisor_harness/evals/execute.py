@@ -85,6 +85,10 @@ async def run_job(job: Job, conditions: Conditions) -> tuple[CaseRecord, bool]:
     try:
         with _opened(job, conditions) as case.cassette, case.capture.active():
             case.evaluation = await evaluate(job, case.capture)
+            if conditions.mode == 'record' and case.cassette is not None and case.evaluation.ended.error is not None:
+                # A missing key or an outage must not take the place of a good recording. A case that is about an error
+                # returns it.
+                case.cassette.discard()
     except (CassetteError, OSError) as e:
         # Nothing of the task or the scorers gets here: the recording could not be read, or not be written.
         case.broken = _fault('cassette', e)
@@ -183,14 +187,21 @@ def _unused(cassette: Cassette) -> _Fault:
     raise AssertionError('a cassette with unused interactions passed its check')
 
 
-def _is_of_cassette(error: BaseException | None) -> bool:
+def _is_of_cassette(error: BaseException) -> bool:
     """Whether an error, or what it was raised from, is a request that a replay refused."""
-    if error is None or isinstance(error, CassetteError):
-        return error is not None
-    if isinstance(error, BaseExceptionGroup):
-        members = cast('BaseExceptionGroup[BaseException]', error).exceptions
-        return any(map(_is_of_cassette, members))
-    return _is_of_cassette(error.__cause__ or error.__context__)
+    waiting, seen = [error], set[int]()
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, CassetteError):
+            return True
+        if id(current) in seen:  # a member of a group may have that group as its context
+            continue
+        seen.add(id(current))
+        if isinstance(current, BaseExceptionGroup):
+            waiting += cast('BaseExceptionGroup[BaseException]', current).exceptions
+        elif origin := current.__cause__ or current.__context__:
+            waiting.append(origin)
+    return False
 
 
 def _used(capture: Capture) -> Usage | None:
