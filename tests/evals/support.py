@@ -23,7 +23,7 @@ RECORDED_MODEL = 'openai-chat:mirror-1'
 
 def reverse(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     """A model that reads backwards."""
-    return ModelResponse(parts=[TextPart(str(messages[0].parts[0].content)[::-1])])  # pyright: ignore
+    return ModelResponse(parts=[TextPart(str(messages[0].parts[0].content)[::-1])])  # pyright: ignore[reportAttributeAccessIssue] - the first part is the prompt
 
 
 async def mirror(inputs: str, arm: str) -> str:

@@ -208,7 +208,7 @@ async def test_a_turn_in_several_requests_is_announced_once() -> None:
     states = iter(['suspended', 'complete'])
 
     async def pausing(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        return ModelResponse([TextPart('part')], state=next(states))  # pyright: ignore[reportArgumentType]
+        return ModelResponse([TextPart('part')], state=next(states))  # pyright: ignore[reportArgumentType] - a state
 
     router, agent = escalating(on_switch=told.append)
     router.routes['smart'] = FunctionModel(pausing, model_name='smart')

@@ -175,7 +175,7 @@ async def test_a_turn_in_several_requests_has_one_span(recorded: Recorded) -> No
     states = iter(['suspended', 'suspended', 'complete'])
 
     async def pausing(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        return ModelResponse([TextPart('part')], state=next(states))  # pyright: ignore[reportArgumentType]
+        return ModelResponse([TextPart('part')], state=next(states))  # pyright: ignore[reportArgumentType] - a state
 
     router = Router({'fast': FunctionModel(pausing, model_name='fast')})
     await Agent(capabilities=[router, recorded.instrumentation]).run('hello')
