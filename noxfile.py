@@ -26,7 +26,8 @@ def tests(session: nox.Session) -> None:
         session.run('pytest', *session.posargs)
         return
     session.notify('tests_bare')
-    session.run('pytest', '--ignore=tests/bare', '--cov', '--cov-report=', '-q')
+    # A file stays in one process, so that what a module starts (an emulator, a browser) is started once.
+    session.run('pytest', '--ignore=tests/bare', '--cov', '--cov-report=', '-q', '-n', 'auto', '--dist', 'loadfile')
     for room in COVERED_ROOMS:
         session.run('coverage', 'report', f'--include=*/advisor_harness/{room}/*', '--fail-under=95', '--skip-covered')
 
