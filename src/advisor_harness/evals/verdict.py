@@ -61,6 +61,12 @@ class GateResult:
     severity: Literal['block', 'warn', 'info'] = 'block'
     verdict: Literal['pass', 'fail', 'warn', 'info', 'missing']
     detail: str | None = None
+    delta: float | None = None
+    """`value - baseline`; `None` when there is no baseline."""
+    interval: tuple[float, float] | None = None
+    """Lower and upper bound of `value`, or of `delta` where the gate compares; `None` when none was computed."""
+    p_value: float | None = None
+    """Of the test that the gate names; `None` without a test."""
 
 
 @dataclass(frozen=True, kw_only=True)
