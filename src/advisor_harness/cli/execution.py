@@ -39,6 +39,8 @@ class Request:
     options: RunOptions
     policy: Path | None = None
     """Policy for every suite; `None` leaves each its own."""
+    baseline: str = 'main'
+    """Name of the baseline that suites are compared with."""
     otlp: str | None = None
     """Endpoint that gets the spans too."""
     logfire: bool = False
@@ -61,7 +63,7 @@ def execute(request: Request) -> int:
         if run is None:
             return INTERRUPTED
         try:
-            return judge_and_report(run.store, policies, request.output, out)
+            return judge_and_report(run.store, policies, request.output, out, baseline=request.baseline)
         except HarnessError as e:
             raise HarnessError(f'{e.message}\nThe run is kept: advisor-harness gate {run.id}') from e
 

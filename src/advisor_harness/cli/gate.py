@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from advisor_harness.cli.options import Json, Output, PolicyFile, Quiet, RunRef, Verbose
+from advisor_harness.cli.options import Baseline, Json, Output, PolicyFile, Quiet, RunRef, Verbose
 
 __all__ = ['gate']
 
 
 def gate(
-    run: RunRef, policy: PolicyFile = None, json: Json = False, quiet: Quiet = False, verbose: Verbose = False
+    run: RunRef,
+    policy: PolicyFile = None,
+    baseline: Baseline = 'main',
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> int:
     """Judge a finished run again, without running anything."""
     from advisor_harness.cli.judging import judge_and_report
@@ -19,4 +24,4 @@ def gate(
     output = Output(json=json, quiet=quiet, verbose=verbose)
     store = open_run(run)
     with reserved(output.json) as out:
-        return judge_and_report(store, load_policies(store.meta, policy), output, out)
+        return judge_and_report(store, load_policies(store.meta, policy), output, out, baseline=baseline)

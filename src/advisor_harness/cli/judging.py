@@ -18,7 +18,9 @@ REPORTS = Path('reports')
 """Where the newest reports are."""
 
 
-def judge_and_report(store: RunStore, policies: Mapping[str, Policy], output: Output, out: TextIO) -> int:
+def judge_and_report(
+    store: RunStore, policies: Mapping[str, Policy], output: Output, out: TextIO, *, baseline: str = 'main'
+) -> int:
     """Judge a run, write its reports, print the result to `out` and return the exit code, all from one verdict."""
     verdict = judge(store, policies)
     write_all(store, verdict, REPORTS)

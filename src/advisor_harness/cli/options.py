@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ['Arm', 'Cases', 'Json', 'Mode', 'Output', 'PolicyFile', 'Quiet', 'RunRef', 'Verbose']
+__all__ = ['Arm', 'Baseline', 'Cases', 'Json', 'Mode', 'Output', 'PolicyFile', 'Quiet', 'RunRef', 'Verbose']
 
 RunRef = Annotated[str, typer.Argument(metavar='RUN', help='Run id, path of its folder, or `latest`.')]
 Arm = Annotated[str | None, typer.Option('--arm', metavar='ARM', help='Only this arm.')]
@@ -17,6 +17,9 @@ Cases = Annotated[list[str] | None, typer.Option('--case', metavar='CASE', help=
 PolicyFile = Annotated[
     Path | None,
     typer.Option('--policy', metavar='FILE', help='Judge every suite under this policy instead of its own.'),
+]
+Baseline = Annotated[
+    str, typer.Option('--baseline', metavar='NAME', help='Compare with this baseline of each suite, where it has one.')
 ]
 Json = Annotated[bool, typer.Option('--json', help='Print JSON lines only; the last one is the verdict.')]
 Quiet = Annotated[bool, typer.Option('--quiet', '-q', help='Print the RESULT line only.')]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from advisor_harness.cli.options import Arm, Cases, Json, Mode, Output, PolicyFile, Quiet, Verbose
+from advisor_harness.cli.options import Arm, Baseline, Cases, Json, Mode, Output, PolicyFile, Quiet, Verbose
 
 __all__ = ['run']
 
@@ -24,6 +24,7 @@ def run(
         bool, typer.Option('--only-failed', help="Only cases that were not ok in the suite's newest run.")
     ] = False,
     policy: PolicyFile = None,
+    baseline: Baseline = 'main',
     mode: Annotated[Mode, typer.Option('--mode', help='Where answers come from.')] = Mode.REPLAY,
     logfire: Annotated[bool, typer.Option('--logfire', help='Send the spans to Logfire too.')] = False,
     otlp: Annotated[
@@ -42,5 +43,13 @@ def run(
         arm=arm, cases=tuple(case or ()), tags=tuple(tag or ()), only_failed=only_failed, mode=mode.value
     )
     return execute(
-        Request(suites=suites or (), options=options, policy=policy, otlp=otlp, logfire=logfire, output=output)
+        Request(
+            suites=suites or (),
+            options=options,
+            policy=policy,
+            baseline=baseline,
+            otlp=otlp,
+            logfire=logfire,
+            output=output,
+        )
     )
