@@ -17,6 +17,9 @@ Mode = Literal['replay', 'record', 'record-missing', 'live']
 Regime = Literal['replay', 'sampled']
 MetricKind = Literal['assertion', 'score']
 
+# Names of cases or tags in a sentence.
+_SHOWN = 5
+
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
@@ -26,11 +29,25 @@ class Filters:
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     only_failed: bool = False
+    shard: tuple[int, int] | None = None
+    """Which part of how many, from 1: `(2, 3)` is the second third; `None` is not divided."""
 
     @property
     def narrow(self) -> bool:
         """Whether cases or arms were left out on purpose."""
-        return bool(self.arm or self.cases or self.tags)
+        return bool(self.arm or self.cases or self.tags or self.shard)
+
+    @property
+    def text(self) -> str | None:
+        """What was left in, for people: `arm 'solo', shard 2 of 3`; `None` when nothing was left out."""
+        parts = [] if self.arm is None else [f'arm {self.arm!r}']
+        for what, names in (('case', self.cases), ('tag', self.tags)):
+            if names:
+                shown = ' or '.join(map(repr, names[:_SHOWN]))
+                parts.append(f'{what} {shown}{f" or {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""}')
+        if self.shard is not None:
+            parts.append('shard {} of {}'.format(*self.shard))
+        return ', '.join(parts) or None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +78,8 @@ class SuiteMeta:
     """SHA-256 over the cases: a comment in the file changes nothing."""
     scorers_sha256: str = ''
     """SHA-256 over names, arguments and versions of all scorers."""
+    code_sha256: str | None = None
+    """SHA-256 over the suite's file and what it imports from beside it; `None` when it comes from no file."""
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -87,6 +106,18 @@ class RunMeta:
     filters: Filters = field(default_factory=Filters)
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     """Versions of Python, this package and the packages that decide what a replay does."""
+    timeout: float | None = None
+    """Seconds a task may take, > 0, when the run set another limit than its suites; `None` leaves them theirs."""
+    baseline: str | None = None
+    """Name of the baseline that was asked for; `None` is the usual one."""
+    resumed: int = 0
+    """How often the run was finished after it had been cut off."""
+    merged: tuple[str, ...] = ()
+    """Ids of the shards that the run was put together from, in order; empty when it ran by itself."""
+    shards: int | None = None
+    """Number of shards that there should be; `None` unless `merged`."""
+    missing_shards: tuple[int, ...] = ()
+    """Shards that were not there to be merged, from 1."""
 
     def suite(self, name: str) -> SuiteMeta | None:
         """The suite of that name, `None` if the run has none."""
@@ -116,8 +147,15 @@ class RunMeta:
                 cases=tuple(filters['cases']),
                 tags=tuple(filters['tags']),
                 only_failed=filters['only_failed'],
+                shard=None if filters.get('shard') is None else tuple(filters['shard']),
             ),
             versions=data['versions'],
+            timeout=data.get('timeout'),
+            baseline=data.get('baseline'),
+            resumed=data.get('resumed', 0),
+            merged=tuple(data.get('merged', ())),
+            shards=data.get('shards'),
+            missing_shards=tuple(data.get('missing_shards', ())),
         )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from advisor_harness.evals.gates import judge_suite
 from advisor_harness.evals.meta import RunMeta
 from advisor_harness.evals.rules import Policy
+from advisor_harness.evals.shards import counting_shards
 from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import RunVerdict
 
@@ -50,8 +51,12 @@ def judge(store: RunStore, policies: Mapping[str, Policy] | None = None, *, toda
     return RunVerdict(
         run_id=store.id,
         suites=tuple(
-            judge_suite(suite, records, chosen.get(suite.name, Policy()), narrow=narrow, today=day)
+            counting_shards(
+                judge_suite(suite, records, chosen.get(suite.name, Policy()), narrow=narrow, today=day), store.meta
+            )
             for suite in store.meta.suites
+            if suite.chosen
         ),
         policy_sha256={suite.name: chosen.get(suite.name, Policy()).sha256 for suite in store.meta.suites},
+        narrowed=store.meta.filters.text,
     )

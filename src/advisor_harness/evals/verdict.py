@@ -103,6 +103,8 @@ class RunVerdict:
     suites: tuple[SuiteVerdict, ...]
     policy_sha256: Mapping[str, str | None] = field(default_factory=dict[str, 'str | None'])
     """SHA-256 of the policy file each suite was judged under; `None` without one."""
+    narrowed: str | None = None
+    """What the run was narrowed down to, so that its `pass` speaks for no more; `None` when it ran everything."""
 
     @property
     def verdict(self) -> Verdict:
@@ -124,4 +126,5 @@ class RunVerdict:
             'run_id': self.run_id,
             'suites': suites,
             'policy_sha256': dict(self.policy_sha256),
+            'narrowed': self.narrowed,
         }
