@@ -13,6 +13,15 @@ from advisor_harness.routing.errors import (
     RouteNotFoundError as RouteNotFoundError,
     RoutingError as RoutingError,
 )
+from advisor_harness.routing.failover import FailoverModel as FailoverModel
+from advisor_harness.routing.portability import (
+    Portability as Portability,
+    PortabilityError as PortabilityError,
+    PortabilityIssue as PortabilityIssue,
+    PortabilityReport as PortabilityReport,
+    PortableModel as PortableModel,
+    ServerSideHistoryError as ServerSideHistoryError,
+)
 from advisor_harness.routing.route import Route as Route
 from advisor_harness.routing.router import Router as Router
 from advisor_harness.routing.state import (
@@ -23,8 +32,14 @@ from advisor_harness.routing.state import (
 )
 
 __all__ = [
+    'FailoverModel',
     'InMemoryRouteStore',
     'NoActiveRouteError',
+    'Portability',
+    'PortabilityError',
+    'PortabilityIssue',
+    'PortabilityReport',
+    'PortableModel',
     'Route',
     'RouteConflictError',
     'RouteNotFoundError',
@@ -33,5 +48,6 @@ __all__ = [
     'RouteSwitch',
     'Router',
     'RoutingError',
+    'ServerSideHistoryError',
     'SqliteRouteStore',
 ]
