@@ -10,16 +10,23 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from advisor_harness.advisor import Advisor as Advisor, Consultation as Consultation, Outcome as Outcome
-    from advisor_harness.routing import Route as Route, Router as Router
+    from advisor_harness.routing import (
+        Portability as Portability,
+        PortableModel as PortableModel,
+        Route as Route,
+        Router as Router,
+    )
 
     __version__: str
 
-__all__ = ['Advisor', 'Consultation', 'Outcome', 'Route', 'Router', '__version__']
+__all__ = ['Advisor', 'Consultation', 'Outcome', 'Portability', 'PortableModel', 'Route', 'Router', '__version__']
 
 _ROOMS = {
     'Advisor': 'advisor_harness.advisor',
     'Consultation': 'advisor_harness.advisor',
     'Outcome': 'advisor_harness.advisor',
+    'Portability': 'advisor_harness.routing',
+    'PortableModel': 'advisor_harness.routing',
     'Route': 'advisor_harness.routing',
     'Router': 'advisor_harness.routing',
 }
