@@ -19,17 +19,17 @@ class Measurement:
     """A metric over the cases that were looked at."""
 
     value: float | None
-    """`None` where nothing can be said: a case is not measured (`missing`), or the metric is undefined (`detail`)."""
+    """Over the cases that are known; `None` where nothing can be said, and `detail` says why. Never 0 for that."""
     n_scored: int
     """Cases of which everything is known that the metric needs."""
     n_expected: int
-    """Cases that the metric is about."""
+    """Cases that the metric looks at."""
     interval: tuple[float, float] | None = None
-    """95 % interval, where the metric has one; the docstring of the metric names its kind."""
+    """95 % interval, where the metric has one; the metric's docstring names its kind."""
     detail: str | None = None
     """The counts behind the value, or why it is undefined."""
     missing: tuple[str, ...] = ()
-    """Labels of the cases that are not known."""
+    """Labels of the cases that should be known and are not."""
 
 
 class Measure(Protocol):
@@ -51,11 +51,11 @@ class Measure(Protocol):
 class Metric:
     """A metric over several cases, by its definition."""
 
+    number: int
+    """Its row in `docs/metrics.md`."""
     definition: str
-    """One sentence."""
+    """One sentence or formula."""
     unit: MetricUnit
     direction: Direction | None
-    """Which way is better; `None` where neither is."""
+    """Which way is better; `None` where neither is, or where more can be too much."""
     measure: Measure
-    number: int | None = None
-    """Its row in `docs/metrics.md`."""
