@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from advisor_harness.evals import scorers
+from advisor_harness.evals import scorers, statistics
 from advisor_harness.evals.errors import HarnessError, MissingExtraError, PolicyError, RunNotFoundError, SuiteError
 from advisor_harness.evals.meta import RunMeta, SuiteMeta
 from advisor_harness.evals.policy import Policy, judge, load_policies
@@ -45,4 +45,5 @@ __all__ = [
     'open_run',
     'run_suites',
     'scorers',
+    'statistics',
 ]
