@@ -158,6 +158,11 @@ class Cassette:
         return {name: str(value) for name, value in stored.items()} if stored else self._provenance()
 
     @property
+    def answered(self) -> list[Interaction]:
+        """Interactions of this session, played or recorded, in the order of their answers."""
+        return list(self._answered)
+
+    @property
     def latency_s(self) -> float | None:
         """Seconds that the answers of this session took when they were recorded; `None` unless all of them say so."""
         seconds = [interaction.latency_s for interaction in self._answered]
