@@ -11,7 +11,7 @@ from typing import Any, Self, TypeGuard
 import anyio
 from opentelemetry.trace import NoOpTracer
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability, ModelSelection
+from pydantic_ai.capabilities import AbstractCapability, ModelSelection, durable_operation
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.models import Model, ModelRequestContext
@@ -19,15 +19,19 @@ from pydantic_ai.native_tools import AdvisorTool
 from pydantic_ai.output import OutputSpec
 from pydantic_ai.tools import AgentDepsT, AgentNativeTool, Tool, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
+from pydantic_ai.usage import RunUsage
 
 from advisor_harness.advisor import texts
+from advisor_harness.advisor.asking import Question, Reply, ask
 from advisor_harness.advisor.consultation import Answer, Consultation, consult, span_facts, unasked
+from advisor_harness.advisor.durable import WorkflowToolset, ask_as_unit, ask_durably, in_workflow
 from advisor_harness.advisor.merging import merged
 from advisor_harness.advisor.models import ModelName, executor_candidates, named
 from advisor_harness.advisor.native import NativeConsultation, NativeReader, pending_calls, repaired
 from advisor_harness.advisor.options import Caching, ForwardHistory, Mode, OnConsultation, OnError, Options, native_name
 from advisor_harness.advisor.outcome import Outcome
 from advisor_harness.advisor.quota import Claim, Quota
+from advisor_harness.advisor.reservation import Reservation, Reservations
 from advisor_harness.advisor.selection import Selection, decide, effective, native_impossible, refusal
 from advisor_harness.advisor.sharing import SharedAnswers
 from advisor_harness.telemetry import emit
@@ -89,6 +93,7 @@ class Advisor(AbstractCapability[AgentDepsT]):
     options: Options = field(init=False)
     """The validated options."""
     _quota: Quota = field(init=False, repr=False, compare=False)
+    _reservations: Reservations = field(init=False, repr=False, compare=False)
     _shared: SharedAnswers = field(init=False, repr=False, compare=False)
     _native: NativeReader = field(init=False, repr=False, compare=False)
     _previous: tuple[str, str] | None = field(init=False, repr=False, compare=False, default=None)
@@ -133,6 +138,7 @@ class Advisor(AbstractCapability[AgentDepsT]):
         """Take the options and start afresh: the state below belongs to one run."""
         self.options = options
         self._quota = Quota(options.max_uses, options.max_uses_per_run)
+        self._reservations = Reservations()
         self._shared = SharedAnswers()
         self._native = NativeReader(named(options.model))
         self._previous = None
@@ -171,7 +177,7 @@ class Advisor(AbstractCapability[AgentDepsT]):
             description=texts.tool_description(structured=self.options.structured),
             metadata={_MARK: True},
         )
-        toolset: FunctionToolset[AgentDepsT] = FunctionToolset([tool], id=TOOL_NAME)
+        toolset: AbstractToolset[AgentDepsT] = WorkflowToolset(FunctionToolset([tool], id=TOOL_NAME))
         if native_impossible(self.options):
             return toolset
 
@@ -291,7 +297,14 @@ class Advisor(AbstractCapability[AgentDepsT]):
         step = ctx.run_step
         shared = self._shared.open(step, prompt)
         try:
-            answer = await consult(ctx, self.options, prompt, index=self._next_index(step))
+            answer = await consult(
+                ctx,
+                self.options,
+                prompt,
+                index=self._next_index(step),
+                among=self._reservations,
+                asking=self._asking,
+            )
         except BaseException:
             self._shared.forget(step, prompt)
             shared.settle(None)
@@ -303,6 +316,15 @@ class Advisor(AbstractCapability[AgentDepsT]):
             shared.settle(answer)
         await self._notify(answer.consultation)
         return answer
+
+    async def _asking(self, ctx: RunContext[Any], question: Question, reservation: Reservation) -> Reply:
+        if in_workflow(ctx):
+            return await ask_durably(self._consult_in_unit, ctx, self.options, question, reservation)
+        return await ask(ctx, self.options, question, reservation)
+
+    @durable_operation(name='consult')
+    async def _consult_in_unit(self, ctx: RunContext[AgentDepsT], question: Question, others: RunUsage) -> Reply:
+        return await ask_as_unit(ctx, self.options, question, others)
 
     def _next_index(self, step: int) -> int:
         self._asked[step] = self._asked.get(step, 0) + 1
