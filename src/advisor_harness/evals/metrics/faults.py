@@ -7,12 +7,7 @@ from collections.abc import Sequence
 
 from advisor_harness.evals.measure import Unit
 from advisor_harness.evals.metrics.measurement import Measurement
-from advisor_harness.evals.metrics.names import (
-    ADVISOR_ERROR_CLASS,
-    ADVISOR_ERRORS,
-    ADVISOR_ERRORS_ENDED,
-    ADVISOR_FAILURES,
-)
+from advisor_harness.evals.metrics.names import ADVISOR_ENDED_RUN, ADVISOR_ERROR, ADVISOR_FAILURES
 from advisor_harness.evals.metrics.pairs import PASSING, fact, grade, labels, scored, share, units_in
 
 __all__ = ['error_propagation', 'retry_recovery']
@@ -34,21 +29,22 @@ def retry_recovery(units: Sequence[Unit], *, of: str | None, arm: str, against: 
 
 
 def error_propagation(units: Sequence[Unit], *, of: str | None, arm: str, against: str) -> Measurement:
-    """`#(advisor errors that end the run) / #(advisor errors)`, by class in the detail; Clopper-Pearson interval.
+    """`#(failed consultations that end the run) / #(failed consultations)`, by class; Clopper-Pearson interval.
 
-    One run can end of one error only. Whether ending is right depends on the class (a usage limit must end a run), so
-    gate it per tag, or let the cases say what they expect (`ExpectedError`).
+    The detail has the counts by class, the class of a run's failures being that of its last one. Whether ending is
+    right depends on the class (a usage limit must end a run), so gate it per tag, or let the cases say what they
+    expect (`ExpectedError`).
     """
     chosen = units_in(units, arm)
-    known = [unit for unit in chosen if fact(unit, ADVISOR_ERRORS) is not None]
+    known = [unit for unit in chosen if fact(unit, ADVISOR_FAILURES) is not None]
     errors, ended = Counter[str](), Counter[str]()
     for record in (record for unit in known for record in unit.known):
         said = {name: score.value for name, score in record.scores.items()}
-        count, kind = said.get(ADVISOR_ERRORS), str(said.get(ADVISOR_ERROR_CLASS))
+        count, kind = said.get(ADVISOR_FAILURES), str(said.get(ADVISOR_ERROR))
         if isinstance(count, int | float) and count:
             errors[kind] += int(count)
-            ended[kind] += int(said.get(ADVISOR_ERRORS_ENDED) == 1)
+            ended[kind] += int(said.get(ADVISOR_ENDED_RUN) == 1)
     by_class = ', '.join(f'{kind} {ended[kind]} of {count}' for kind, count in sorted(errors.items()))
-    what = f'advisor errors end the run: {by_class}' if by_class else 'advisor error'
-    missing = labels(unit for unit in chosen if fact(unit, ADVISOR_ERRORS) is None and not scored(unit))
+    what = f'failed consultations end the run: {by_class}' if by_class else 'failed consultation'
+    missing = labels(unit for unit in chosen if fact(unit, ADVISOR_FAILURES) is None and not scored(unit))
     return share(ended.total(), errors.total(), n_scored=len(known), of_what=what, missing=missing)

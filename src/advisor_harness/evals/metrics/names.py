@@ -15,9 +15,8 @@ __all__ = [
     'ADVICE_OVERLAP',
     'ADVICE_TOKENS',
     'ADVICE_TRUNCATED',
-    'ADVISOR_ERRORS',
-    'ADVISOR_ERRORS_ENDED',
-    'ADVISOR_ERROR_CLASS',
+    'ADVISOR_ENDED_RUN',
+    'ADVISOR_ERROR',
     'ADVISOR_FAILURES',
     'ADVISOR_LATENCY',
     'ADVISOR_LATENCY_S',
@@ -66,13 +65,11 @@ QUOTA_COMPLIANCE: Final = 'QuotaCompliance'
 REFUSED_CALLS: Final = 'RefusedCalls'
 """Refused calls / calls of the advisor; nothing without a call."""
 ADVISOR_FAILURES: Final = 'AdvisorFailures'
-"""Consultations that failed: errors, timeouts, refusals, answers in the wrong format."""
-ADVISOR_ERRORS: Final = 'AdvisorErrors'
-"""Consultations that failed with an error, those in the wrong format included."""
-ADVISOR_ERRORS_ENDED: Final = 'AdvisorErrorsEnded'
-"""1 when the last of them ended the executor's run, else 0; nothing without an error."""
-ADVISOR_ERROR_CLASS: Final = 'AdvisorErrorClass'
-"""Label: the code of the last error."""
+"""Consultations that failed: errors, timeouts, usage limits, refusals, answers in the wrong format."""
+ADVISOR_ENDED_RUN: Final = 'AdvisorEndedRun'
+"""1 when the last failed consultation ended the executor's run, else 0; nothing without a failure."""
+ADVISOR_ERROR: Final = 'AdvisorError'
+"""Label: code or outcome of the last failed consultation; nothing without one."""
 CONTEXT_HYGIENE: Final = 'ContextHygiene'
 """1 when the advisor's requests hold nothing that they must not, else 0."""
 CONFIDENCE: Final = 'Confidence'

@@ -11,6 +11,8 @@ from typing import Any
 from pydantic_evals.evaluators import Evaluator
 
 from advisor_harness.evals.scorers.advice import AdviceWithinBounds, NotAnEcho, NotTruncated, StructuredAdviceValid
+from advisor_harness.evals.scorers.consulting import AdviceSize, Consulted, ConsultTiming, Redundancy
+from advisor_harness.evals.scorers.context import AdvisorLatency, ContextHygiene
 from advisor_harness.evals.scorers.decisions import ExpectedSelection
 from advisor_harness.evals.scorers.failures import (
     ExpectedError,
@@ -19,11 +21,23 @@ from advisor_harness.evals.scorers.failures import (
     ExpectedRefusals,
     RequestCount,
 )
+from advisor_harness.evals.scorers.limits import AdvisorFailures, QuotaCompliance, StructuredAttempts
+from advisor_harness.evals.scorers.reliance import Adherence, AdviceCorrectness, Confidence, ExpectedDecision
 from advisor_harness.evals.scorers.traces import OwnSpansValid
 
 __all__ = [
     'ALL',
+    'Adherence',
+    'AdviceCorrectness',
+    'AdviceSize',
     'AdviceWithinBounds',
+    'AdvisorFailures',
+    'AdvisorLatency',
+    'Confidence',
+    'ConsultTiming',
+    'Consulted',
+    'ContextHygiene',
+    'ExpectedDecision',
     'ExpectedError',
     'ExpectedErrorCode',
     'ExpectedOutcomes',
@@ -32,12 +46,25 @@ __all__ = [
     'NotAnEcho',
     'NotTruncated',
     'OwnSpansValid',
+    'QuotaCompliance',
+    'Redundancy',
     'RequestCount',
     'StructuredAdviceValid',
+    'StructuredAttempts',
 ]
 
 ALL: tuple[type[Evaluator[Any, Any, Any]], ...] = (
+    Adherence,
+    AdviceCorrectness,
+    AdviceSize,
     AdviceWithinBounds,
+    AdvisorFailures,
+    AdvisorLatency,
+    Confidence,
+    ConsultTiming,
+    Consulted,
+    ContextHygiene,
+    ExpectedDecision,
     ExpectedError,
     ExpectedErrorCode,
     ExpectedOutcomes,
@@ -46,7 +73,10 @@ ALL: tuple[type[Evaluator[Any, Any, Any]], ...] = (
     NotAnEcho,
     NotTruncated,
     OwnSpansValid,
+    QuotaCompliance,
+    Redundancy,
     RequestCount,
     StructuredAdviceValid,
+    StructuredAttempts,
 )
 """Every scorer here, for datasets that name them in a file."""

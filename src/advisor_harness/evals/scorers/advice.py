@@ -6,19 +6,18 @@ to itself. What such a case means is up to `on_missing` of the gate.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic_evals.evaluators import EvaluatorOutput
 
 from advisor_harness.evals.scorers._reading import ABSENT, AnyContext, Scorer, about, field_of, text_of
+from advisor_harness.evals.scorers._words import sequences, words_of
 from advisor_harness.telemetry import ConsultationFacts, read
 
 __all__ = ['AdviceWithinBounds', 'NotAnEcho', 'NotTruncated', 'StructuredAdviceValid']
 
 _ADVISED = ('advised', 'truncated')
-_WORD = re.compile(r'\w+')
 
 
 @dataclass
@@ -105,12 +104,12 @@ class NotAnEcho(Scorer):
         question = text_of(ctx.inputs, self.question)
         if question is None:
             raise ValueError(f'the inputs have no field {self.question!r}: name the one with the question')
-        advice = _words(text_of(ctx.output, self.advice) or '')
+        advice = words_of(text_of(ctx.output, self.advice) or '')
         if not advice:
             return {}
         length = min(self.words, len(advice))
-        said = _sequences(advice, length)
-        shared = len(said & _sequences(_words(question), length)) / len(said)
+        said = sequences(advice, length)
+        shared = len(said & sequences(words_of(question), length)) / len(said)
         what = 'words' if length == 1 else f'sequences of {length} words'
         return self.result(shared <= self.max_shared, f'{shared:.0%} of the {what} of the advice are in the question')
 
@@ -161,11 +160,3 @@ def _unreadable(consultation: ConsultationFacts) -> bool:
 def _tags(ctx: AnyContext) -> Sequence[str]:
     tags = field_of(ctx.metadata, 'tags')
     return () if tags is ABSENT or tags is None else tags
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
-
-
-def _sequences(words: Sequence[str], length: int) -> set[tuple[str, ...]]:
-    return {tuple(words[i : i + length]) for i in range(len(words) - length + 1)}
