@@ -54,6 +54,11 @@ class SuiteCases:
         return {cast(str, case.name): tags_of(case) for case in self.cases}
 
     @property
+    def case_sha256(self) -> dict[str, str]:
+        """Case to the SHA-256 of everything but its name."""
+        return {cast(str, case.name): _digest([_case_json(case)[1:]]) for case in self.cases}
+
+    @property
     def metrics(self) -> dict[str, MetricKind | None]:
         """Names that the scorers are known to use, and what kind of value they promise."""
         return {each.get_default_evaluation_name(): _kind(each) for each in self.every_scorer()}

@@ -76,6 +76,8 @@ class SuiteMeta:
     policy_sha256: str | None = None
     dataset_sha256: str = ''
     """SHA-256 over the cases: a comment in the file changes nothing."""
+    case_sha256: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Case to the SHA-256 of what it is besides its name, so that a renamed case is known again."""
     scorers_sha256: str = ''
     """SHA-256 over names, arguments and versions of all scorers."""
     code_sha256: str | None = None

@@ -6,7 +6,7 @@ Format, version 1 (every key is always present):
      "error": {"type": s, "message": s, "where": "task|scorer|cassette|harness"} | null,
      "scores": {name: {"value": bool|number|str|null, "reason": s|null}}, "output": any, "tags": [s], "usage": {...},
      "cost_usd": n|null,
-     "cassette": {"file": s, "hits": n, "misses": n, "unused": n, "recorded_with": s} | null,
+     "cassette": {"file": s, "hits": n, "misses": n, "unused": n, "recorded_with": s, "sha256": s|null} | null,
      "trace_complete": bool, "duration_s": n, "recorded_latency_s": n|null, "spans": s|null, "messages": s|null,
      "trace_problem": s|null, "traceback": s|null}
 
@@ -63,6 +63,8 @@ class CassetteUse:
     unused: int
     recorded_with: str
     """Who answered: `provider`, `local model`, `emulator` or `unknown`."""
+    sha256: str | None = field(default=None, compare=False)
+    """SHA-256 of the file when the case ended: two runs that have the same replayed the same answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
