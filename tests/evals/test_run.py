@@ -199,8 +199,14 @@ async def test_run_json_says_what_ran() -> None:
         'id': store.id,
         'started': meta['started'],
         'mode': 'replay',
-        'filters': {'arm': 'solo', 'cases': ['b'], 'tags': [], 'only_failed': False},
+        'filters': {'arm': 'solo', 'cases': ['b'], 'tags': [], 'only_failed': False, 'shard': None},
         'versions': meta['versions'],
+        'timeout': None,
+        'baseline': None,
+        'resumed': 0,
+        'merged': [],
+        'shards': None,
+        'missing_shards': [],
     }
     assert sorted(meta['versions']) == [
         'advisor-harness',
@@ -223,6 +229,7 @@ async def test_run_json_says_what_ran() -> None:
         'policy_sha256': None,
         'dataset_sha256': described['dataset_sha256'],
         'scorers_sha256': described['scorers_sha256'],
+        'code_sha256': None,
     }
 
 

@@ -18,7 +18,7 @@ from pydantic_core import to_json, to_jsonable_python
 from advisor_harness.evals.naming import encoded
 from advisor_harness.evals.records import CaseKey
 
-__all__ = ['Attachments', 'Kind', 'encoded_json', 'encoded_messages']
+__all__ = ['Attachments', 'Kind', 'append_line', 'encoded_json', 'encoded_messages', 'file_of']
 
 Kind: TypeAlias = Literal['spans', 'messages', 'tracebacks']
 
@@ -35,15 +35,21 @@ class Attachments:
 
     def add(self, kind: Kind, key: CaseKey, content: bytes) -> str:
         """Append content, which must be JSON; returns the file's path relative to the run's folder."""
-        name = f'{kind}/{encoded(key.suite)}.jsonl'
+        name = file_of(kind, key.suite)
         path = self._folder / name
         if name not in self._ready:
             path.parent.mkdir(parents=True, exist_ok=True)
             _end_torn_line(path)
             self._ready.add(name)
-        with open(path, 'ab', buffering=0) as file:
-            file.write(_owner(key) + _separator(kind) + content + b'}\n')
+        append_line(path, _owner(key) + _separator(kind) + content + b'}\n')
         return name
+
+    def has(self, kind: Kind, key: CaseKey, name: str) -> bool:
+        """Whether `content` is there."""
+        try:
+            return _owner(key) in self._places(kind, name)
+        except OSError:
+            return False
 
     def content(self, kind: Kind, key: CaseKey, name: str) -> bytes:
         """The content that was added to file `name` for `key`.
@@ -70,6 +76,24 @@ class Attachments:
                 end += len(line)
         self._found[name] = (end, places)
         return places
+
+
+def file_of(kind: Kind, suite: str) -> str:
+    """Path of the file that has what belongs to a suite's records, relative to the run's folder."""
+    return f'{kind}/{encoded(suite)}.jsonl'
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line, whole or not at all: where there is no room for it, what was written of it is taken back."""
+    with open(path, 'ab', buffering=0) as file:
+        end = file.tell()
+        try:
+            rest = memoryview(line)
+            while rest:
+                rest = rest[file.write(rest) :]
+        except BaseException:
+            file.truncate(end)
+            raise
 
 
 def _owner(key: CaseKey) -> bytes:

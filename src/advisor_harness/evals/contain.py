@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextvars
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-__all__ = ['Ended', 'contained', 'description']
+__all__ = ['GRACE_S', 'Ended', 'contained', 'cut_off', 'description', 'in_thread', 'settled']
+
+GRACE_S = 2.0
+"""Seconds to clean up for what is cut off."""
+
+_T = TypeVar('_T')
 
 
 @dataclass(frozen=True)
@@ -24,10 +33,16 @@ class Ended:
         return isinstance(self.error, asyncio.CancelledError | KeyboardInterrupt)
 
 
-async def contained(call: Callable[[], Awaitable[Any]]) -> Ended:
+async def contained(call: Callable[[], Awaitable[Any]], *, limit_s: float | None = None, what: str = 'task') -> Ended:
     """Run `call` and say how it ended, whatever that is; only a cancellation of the caller itself passes.
 
-    It runs in an asyncio task of its own, so that a call that cancels its current task cancels nobody else's.
+    It runs in an asyncio task of its own, so that a call that cancels its current task cancels nobody else's. A call
+    that goes on `GRACE_S` seconds after it was cut off is left behind: nothing waits for it any more.
+
+    Args:
+        call: What to run.
+        limit_s: Seconds it may take before it is cut off, which is a `TimeoutError`; `None` sets no limit.
+        what: What the message of that error calls it.
     """
 
     async def body() -> Ended:
@@ -39,12 +54,67 @@ async def contained(call: Callable[[], Awaitable[Any]]) -> Ended:
 
     task = asyncio.create_task(body())
     try:
-        await asyncio.wait({task})
+        done, _ = await asyncio.wait({task}, timeout=limit_s)
     except asyncio.CancelledError:
-        task.cancel()
-        await asyncio.wait({task})
+        await cut_off({task})
         raise
+    if not done:
+        await cut_off({task})
+        return Ended(error=TimeoutError(f'the {what} took longer than {limit_s:g} s'))
     return Ended(error=asyncio.CancelledError()) if task.cancelled() else task.result()
+
+
+async def cut_off(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancel tasks and give them `GRACE_S` seconds to clean up; those that go on are left behind."""
+    for task in tasks:
+        task.cancel()
+    try:
+        if tasks:
+            await asyncio.wait(tasks, timeout=GRACE_S)
+    finally:
+        for task in tasks:
+            if not task.done():
+                _leave_behind(task)
+
+
+def _leave_behind(task: asyncio.Task[Any]) -> None:
+    # The end of an event loop waits for every task it knows of, and complains about those that never ended.
+    asyncio.tasks._unregister_task(task)  # pyright: ignore - documented for event loops, and not in the stubs
+    task._log_destroy_pending = False  # pyright: ignore - as `asyncio.gather` does it
+
+
+async def settled(main: Awaitable[_T]) -> _T:
+    """Await what an event loop is there for; what it leaves running is cut off, so that the loop can end."""
+    try:
+        return await main
+    finally:
+        await cut_off(asyncio.all_tasks() - {cast('asyncio.Task[Any]', asyncio.current_task())})
+
+
+async def in_thread(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function in a thread that nobody has to wait for, neither the event loop nor the end of the process."""
+    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+    if (sniffio := sys.modules.get('sniffio')) is not None:  # a thread may run an event loop of its own
+        context.run(sniffio.current_async_library_cvar.set, None)
+    ended: asyncio.Future[Ended] = loop.create_future()
+
+    def settle(how: Ended) -> None:
+        if not ended.done():  # cancelled meanwhile
+            ended.set_result(how)
+
+    def work() -> None:
+        try:
+            how = Ended(value=context.run(function, *args))
+        except BaseException as e:  # noqa: BLE001 - raised where it is awaited
+            how = Ended(error=e)
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(settle, how)
+
+    threading.Thread(target=work, name=f'task {getattr(function, "__name__", "")}', daemon=True).start()
+    how = await ended
+    if how.error is not None:
+        raise how.error
+    return how.value
 
 
 def description(error: BaseException) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ['HarnessError', 'MissingExtraError', 'PolicyError', 'RunNotFoundError', 'SuiteError']
+__all__ = ['HarnessError', 'MissingExtraError', 'PolicyError', 'RunNotFoundError', 'StoreError', 'SuiteError']
 
 
 class HarnessError(Exception):
@@ -26,6 +26,10 @@ class PolicyError(HarnessError):
 
 class RunNotFoundError(HarnessError):
     """There is no run of that id or at that path."""
+
+
+class StoreError(HarnessError):
+    """What a run left cannot be written; what was written before is kept."""
 
 
 class MissingExtraError(HarnessError):

@@ -14,18 +14,20 @@ What decides the state, the first that applies:
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 import traceback
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal, Protocol, cast
 
 from opentelemetry.sdk.trace import SpanProcessor
 from pydantic_core import to_jsonable_python
 
 from advisor_harness.cassettes import Cassette, CassetteError, use_cassette
+from advisor_harness.evals.attachments import Kind, encoded_json, encoded_messages
 from advisor_harness.evals.capture import Capture
 from advisor_harness.evals.completeness import model_answers, trace_problem
 from advisor_harness.evals.contain import description
@@ -33,13 +35,23 @@ from advisor_harness.evals.datasets import tags_of
 from advisor_harness.evals.meta import Mode
 from advisor_harness.evals.naming import shown
 from advisor_harness.evals.plan import Job
-from advisor_harness.evals.records import CaseError, CaseRecord, CassetteUse, State
+from advisor_harness.evals.records import CaseError, CaseKey, CaseRecord, CassetteUse, State
 from advisor_harness.evals.scoring import Evaluation, evaluate
-from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.suite import Recording
 from advisor_harness.evals.usage import Usage, usage_of
 
-__all__ = ['Conditions', 'run_job']
+__all__ = ['Conditions', 'Sink', 'run_job']
+
+
+class Sink(Protocol):
+    """Where the records of cases go, and what belongs to them."""
+
+    def attach(self, kind: Kind, key: CaseKey, content: bytes, /) -> str:
+        """Keep JSON that belongs to a case; returns the file's path relative to the run's folder."""
+        ...
+
+    def append(self, record: CaseRecord, /) -> None:
+        """Add the record of a case that ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +59,11 @@ class Conditions:
     """What all cases of a run share."""
 
     mode: Mode
-    store: RunStore
+    run_id: str
+    sink: Sink
+    """Gets what cases leave."""
+    timeout: float | None = None
+    """Seconds a task may take, > 0, whatever its suite says; `None` leaves that to the suites."""
     exporters: Sequence[SpanProcessor] = ()
     allow_hosts: tuple[str, ...] = ()
     recording: Recording = field(default_factory=lambda: Recording(recorded_with={'by': 'provider'}))
@@ -81,10 +97,11 @@ async def run_job(job: Job, conditions: Conditions) -> tuple[CaseRecord, bool]:
     """
     key, started = job.key, time.perf_counter()
     labels = {'evals.suite': key.suite, 'evals.case': key.case, 'evals.arm': key.arm, 'evals.repeat': key.repeat}
-    case = _Case(capture=Capture({'evals.run': conditions.store.id, **labels}, conditions.exporters))
+    case = _Case(capture=Capture({'evals.run': conditions.run_id, **labels}, conditions.exporters))
     try:
         with _opened(job, conditions) as case.cassette, case.capture.active():
-            case.evaluation = await evaluate(job, case.capture)
+            limit_s = job.suite.suite.timeout if conditions.timeout is None else conditions.timeout
+            case.evaluation = await evaluate(job, case.capture, limit_s=limit_s)
             if conditions.mode == 'record' and case.cassette is not None and case.evaluation.ended.error is not None:
                 # A missing key or an outage must not take the place of a good recording. A case that is about an error
                 # returns it.
@@ -95,7 +112,7 @@ async def run_job(job: Job, conditions: Conditions) -> tuple[CaseRecord, bool]:
     except Exception as e:  # noqa: BLE001 - one case must not cost the others their records
         case.broken = _fault('harness', e)
     record = _record(job, case, conditions, time.perf_counter() - started)
-    conditions.store.append(record)
+    conditions.sink.append(record)
     return record, case.evaluation is not None and case.evaluation.interrupted
 
 
@@ -118,7 +135,7 @@ def _opened(job: Job, conditions: Conditions) -> Generator[Cassette | None]:
 
 
 def _record(job: Job, case: _Case, conditions: Conditions, duration_s: float) -> CaseRecord:
-    key, store, cassette, evaluation = job.key, conditions.store, case.cassette, case.evaluation
+    key, sink, cassette, evaluation = job.key, conditions.sink, case.cassette, case.evaluation
     spans = case.capture.to_json()
     messages = evaluation.messages if evaluation is not None else []
     problem = trace_problem(case.capture, 0 if cassette is None else model_answers(cassette))
@@ -141,9 +158,9 @@ def _record(job: Job, case: _Case, conditions: Conditions, duration_s: float) ->
         trace_problem=problem,
         duration_s=round(duration_s, 6),
         recorded_latency_s=None if cassette is None else cassette.latency_s,
-        spans=store.write_spans(key, spans) if spans else None,
-        messages=store.write_messages(key, messages) if messages else None,
-        traceback=None if fault.traceback is None else store.write_traceback(key, fault.traceback),
+        spans=sink.attach('spans', key, encoded_json(spans)) if spans else None,
+        messages=sink.attach('messages', key, encoded_messages(messages)) if messages else None,
+        traceback=None if fault.traceback is None else sink.attach('tracebacks', key, encoded_json(fault.traceback)),
     )
 
 
@@ -218,6 +235,7 @@ def _use(cassette: Cassette) -> CassetteUse:
         misses=len(cassette.misses),
         unused=len(cassette.unused),
         recorded_with=cassette.recorded_with.get('by', 'unknown'),
+        sha256=hashlib.sha256(cassette.path.read_bytes()).hexdigest() if cassette.path.is_file() else None,
     )
 
 

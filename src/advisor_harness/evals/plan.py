@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
+from advisor_harness.evals.code import code_sha256
 from advisor_harness.evals.datasets import AnyCase, SuiteCases
 from advisor_harness.evals.errors import SuiteError
 from advisor_harness.evals.meta import Filters, Mode, Regime, SuiteMeta
 from advisor_harness.evals.naming import case_stem, shown
 from advisor_harness.evals.records import CaseKey
 from advisor_harness.evals.rules import Policy
+from advisor_harness.evals.shards import dealt
 from advisor_harness.evals.suite import Suite
 
-__all__ = ['Job', 'SuitePlan', 'make_plan']
+__all__ = ['Job', 'SuitePlan', 'make_plan', 'selected_cases']
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,12 +83,16 @@ class SuitePlan:
             policy=None if policy is None else shown(policy),
             policy_sha256=None if policy is None else Policy.from_file(policy).sha256,
             dataset_sha256=self.cases.dataset_sha256,
+            case_sha256=self.cases.case_sha256,
             scorers_sha256=self.cases.scorers_sha256,
+            code_sha256=None if suite.file is None else code_sha256(suite.file),
         )
 
 
 def make_plan(suites: Sequence[SuiteCases], filters: Filters) -> list[SuitePlan]:
     """The cases to run, suite by suite; a suite that has none of what was asked for is left out.
+
+    A shard names every suite, also those of whose cases it got none, so that shards can be put together again.
 
     Raises:
         SuiteError: no suite has an arm, case or tag that was asked for, or nothing has all of it.
@@ -95,18 +101,31 @@ def make_plan(suites: Sequence[SuiteCases], filters: Filters) -> list[SuitePlan]
     plans = [plan for cases in suites if (plan := _narrowed(cases, filters)) is not None]
     if not plans:
         raise SuiteError(f'no case is left: none has all of {_asked(filters)}')
-    return plans
+    return plans if filters.shard is None else _sharded(plans, filters.shard)
+
+
+def _sharded(plans: Sequence[SuitePlan], shard: tuple[int, int]) -> list[SuitePlan]:
+    shares: list[SuitePlan] = []
+    start = 0
+    for plan in plans:
+        shares.append(replace(plan, selected=tuple(dealt(plan.selected, shard, start=start))))
+        start += len(plan.selected)
+    return shares
+
+
+def selected_cases(tags: Mapping[str, tuple[str, ...]], filters: Filters) -> list[str]:
+    """Names of the cases that filters leave, shards aside, of a suite with these cases and their tags."""
+    return [
+        case
+        for case, its_tags in tags.items()
+        if (not filters.cases or case in filters.cases) and (not filters.tags or set(filters.tags) & set(its_tags))
+    ]
 
 
 def _narrowed(cases: SuiteCases, filters: Filters) -> SuitePlan | None:
-    tags = cases.tags
     arms = tuple(arm for arm in cases.suite.arm_names if filters.arm in (None, arm))
-    selected = tuple(
-        case
-        for case in cases.cases
-        if (not filters.cases or case.name in filters.cases)
-        and (not filters.tags or set(filters.tags) & set(tags[cast(str, case.name)]))
-    )
+    names = set(selected_cases(cases.tags, filters))
+    selected = tuple(case for case in cases.cases if case.name in names)
     return SuitePlan(cases=cases, arms=arms, selected=selected) if arms and selected else None
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import anyio.to_thread
 from pydantic_ai import capture_run_messages
 from pydantic_ai.messages import ModelMessage
 from pydantic_evals import Dataset
@@ -18,7 +17,7 @@ from pydantic_evals.otel import SpanTree
 from pydantic_evals.reporting import EvaluationReport
 
 from advisor_harness.evals.capture import Capture, active_capture
-from advisor_harness.evals.contain import Ended, contained, description
+from advisor_harness.evals.contain import Ended, contained, description, in_thread
 from advisor_harness.evals.plan import Job
 from advisor_harness.evals.records import Score
 from advisor_harness.evals.spans import scope_name
@@ -51,10 +50,16 @@ class Evaluation:
     """Whether a `KeyboardInterrupt` came out of the task or a scorer."""
 
 
-async def evaluate(job: Job, capture: Capture) -> Evaluation:
-    """Run a case and score it; what goes wrong in the task or a scorer is part of the result."""
-    run = _TaskRun(job.suite.suite.task, job.arm, capture)
-    scorers = [_Contained(scorer) for scorer in (*job.case.evaluators, *job.suite.scorers)]
+async def evaluate(job: Job, capture: Capture, *, limit_s: float | None = None) -> Evaluation:
+    """Run a case and score it; what goes wrong in the task or a scorer is part of the result.
+
+    Args:
+        job: The case.
+        capture: Gets its spans.
+        limit_s: Seconds that the task, and each scorer, may take; `None` sets no limit.
+    """
+    run = _TaskRun(job.suite.suite.task, job.arm, capture, limit_s)
+    scorers = [_Contained(scorer, limit_s) for scorer in (*job.case.evaluators, *job.suite.scorers)]
     # A dataset of one: what pydantic-evals loses when a task is cut off is then this case only.
     dataset = Dataset[Any, Any, Any](name=job.key.suite, cases=[replace(job.case, evaluators=[])], evaluators=scorers)
     report = await dataset.evaluate(
@@ -73,10 +78,11 @@ async def evaluate(job: Job, capture: Capture) -> Evaluation:
 class _TaskRun:
     """The task as pydantic-evals calls it."""
 
-    def __init__(self, task: Task, arm: str, capture: Capture) -> None:
+    def __init__(self, task: Task, arm: str, capture: Capture, limit_s: float | None) -> None:
         self._task = task
         self._arm = arm
         self._capture = capture
+        self._limit_s = limit_s
         self.ended = Ended(error=RuntimeError('the task was not called'))
         self.messages: list[ModelMessage] = []
 
@@ -84,7 +90,7 @@ class _TaskRun:
         """Run the task; raises `_TaskEnded` when it left no output."""
         self._capture.begin('task')
         with capture_run_messages() as self.messages:
-            self.ended = await contained(lambda: _call(self._task, inputs, self._arm))
+            self.ended = await contained(lambda: _call(self._task, inputs, self._arm), limit_s=self._limit_s)
         self._capture.begin('scorer')
         if self.ended.error is not None:
             raise _TaskEnded
@@ -98,7 +104,7 @@ class _TaskEnded(Exception):
 async def _call(task: Task, inputs: Any, arm: str) -> Any:
     if inspect.iscoroutinefunction(task):
         return await task(inputs, arm)
-    output = await anyio.to_thread.run_sync(task, inputs, arm)
+    output = await in_thread(task, inputs, arm)
     return await output if inspect.isawaitable(output) else output
 
 
@@ -131,6 +137,7 @@ class _Contained(Evaluator[Any, Any, Any]):
     """A scorer whose cancellation or exit is its own failure and nothing more."""
 
     inner: Evaluator[Any, Any, Any]
+    limit_s: float | None = None
     interrupted: bool = False
 
     def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> Any:
@@ -140,7 +147,7 @@ class _Contained(Evaluator[Any, Any, Any]):
         capture = active_capture()
         assert capture is not None  # scorers run inside the case
         capture.begin('scorer')
-        ended = await contained(lambda: self.inner.evaluate_async(ctx))
+        ended = await contained(lambda: self.inner.evaluate_async(ctx), limit_s=self.limit_s, what='scorer')
         if ended.error is None:
             return ended.value
         self.interrupted = isinstance(ended.error, KeyboardInterrupt)

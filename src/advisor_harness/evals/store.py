@@ -6,8 +6,8 @@
     runs/<run-id>/messages/<suite>.jsonl      the messages of the case's first agent run
     runs/<run-id>/tracebacks/<suite>.jsonl    where an error came from
 
-A line is written with one system call. A last line without line break is what a killed process leaves: it is ignored
-when reading and removed before the next record is appended.
+A line is written with one system call, and taken back where there is no room for all of it. A last line without line
+break is what a killed process leaves: it is ignored when reading and removed before the next record is appended.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -24,14 +25,17 @@ from typing import Any
 from opentelemetry.sdk.trace import ReadableSpan
 from pydantic_ai.messages import ModelMessage
 
-from advisor_harness.evals.attachments import Attachments, Kind, encoded_json, encoded_messages
-from advisor_harness.evals.errors import HarnessError, RunNotFoundError
+from advisor_harness.evals.attachments import Attachments, Kind, append_line, encoded_json, encoded_messages
+from advisor_harness.evals.errors import HarnessError, RunNotFoundError, StoreError
 from advisor_harness.evals.meta import RunMeta
 from advisor_harness.evals.naming import shown
 from advisor_harness.evals.records import CaseKey, CaseRecord
 from advisor_harness.evals.spans import span_from_json
 
-__all__ = ['RunStore', 'new_run_id', 'newest_run_of', 'open_run', 'write_json']
+__all__ = ['RunStore', 'new_run_id', 'newest_run_of', 'open_run', 'write_json', 'writing']
+
+# Bytes that are read at once when looking for the end of the last whole line.
+_BLOCK = 1 << 16
 
 
 class RunStore:
@@ -46,9 +50,16 @@ class RunStore:
     def create(cls, runs_dir: Path, meta: RunMeta) -> RunStore:
         """Start the folder of a new run and write its `run.json`."""
         store = cls(runs_dir / meta.id)
-        store.folder.mkdir(parents=True)
-        write_json(store.folder / 'run.json', meta.to_json())
+        with writing(store.folder):
+            store.folder.mkdir(parents=True)
+            write_json(store.folder / 'run.json', meta.to_json())
         return store
+
+    def update(self, meta: RunMeta) -> None:
+        """Replace `run.json`."""
+        with writing(self.folder):
+            write_json(self.folder / 'run.json', meta.to_json())
+        self.__dict__.pop('meta', None)
 
     @property
     def id(self) -> str:
@@ -69,14 +80,18 @@ class RunStore:
             raise HarnessError(f'{shown(path)} does not describe a run: {type(e).__name__}: {e}') from e
 
     def append(self, record: CaseRecord) -> None:
-        """Add the record of a case that ended; it replaces an earlier one of the same key."""
+        """Add the record of a case that ended; it replaces an earlier one of the same key.
+
+        Raises:
+            StoreError: there is no room for it, or no permission; the file is then as it was before.
+        """
         path = self.folder / 'cases.jsonl'
-        if not self._tail_checked:
-            _remove_torn_line(path)
-            self._tail_checked = True
         line = encoded_json({'schema': 1, **vars(record)}) + b'\n'
-        with open(path, 'ab', buffering=0) as file:
-            file.write(line)
+        with writing(path):
+            if not self._tail_checked:
+                _remove_torn_line(path)
+                self._tail_checked = True
+            append_line(path, line)
 
     def records(self) -> dict[CaseKey, CaseRecord]:
         """The last record of every key, in the order in which keys first appeared.
@@ -101,21 +116,35 @@ class RunStore:
 
     def write_spans(self, key: CaseKey, spans: Sequence[Mapping[str, Any]]) -> str:
         """Keep the spans of a case; returns the file's path relative to the run's folder."""
-        return self._attachments.add('spans', key, encoded_json(spans))
+        return self.attach('spans', key, encoded_json(spans))
 
     def write_messages(self, key: CaseKey, messages: Sequence[ModelMessage]) -> str:
         """Keep the messages of a case; returns the file's path relative to the run's folder."""
-        return self._attachments.add('messages', key, encoded_messages(messages))
+        return self.attach('messages', key, encoded_messages(messages))
 
     def write_traceback(self, key: CaseKey, text: str) -> str:
         """Keep where an error came from; returns the file's path relative to the run's folder."""
-        return self._attachments.add('tracebacks', key, encoded_json(text))
+        return self.attach('tracebacks', key, encoded_json(text))
+
+    def attach(self, kind: Kind, key: CaseKey, content: bytes) -> str:
+        """Keep JSON that belongs to a case; returns the file's path relative to the run's folder.
+
+        Raises:
+            StoreError: there is no room for it, or no permission.
+        """
+        with writing(self.folder / kind):
+            return self._attachments.add(kind, key, content)
+
+    def whole(self, record: CaseRecord) -> bool:
+        """Whether everything that belongs to a record of this run is there."""
+        kept = _attached(record)
+        return all(name is None or self._attachments.has(kind, record.key, name) for kind, name in kept)
 
     def carry(self, record: CaseRecord, source: RunStore) -> None:
         """Add a record of another run, with what belongs to it."""
         for kind, name in _attached(record):
             if name is not None:
-                self._attachments.add(kind, record.key, source._attachments.content(kind, record.key, name))
+                self.attach(kind, record.key, source._attachments.content(kind, record.key, name))
         self.append(record)
 
     def spans(self, record: CaseRecord) -> list[dict[str, Any]]:
@@ -136,6 +165,19 @@ class RunStore:
 
     def _content(self, kind: Kind, record: CaseRecord, name: str | None) -> Any:
         return None if name is None else json.loads(self._attachments.content(kind, record.key, name))
+
+
+@contextmanager
+def writing(path: Path) -> Generator[None]:
+    """Say of a failure to write that the store is at fault, not the case that was to be kept.
+
+    Raises:
+        StoreError: an `OSError` came out of the block.
+    """
+    try:
+        yield
+    except OSError as e:
+        raise StoreError(f'{shown(path)} cannot be written: {e.strerror or e}') from e
 
 
 def _attached(record: CaseRecord) -> tuple[tuple[Kind, str | None], ...]:
@@ -195,5 +237,12 @@ def _remove_torn_line(path: Path) -> None:
     if not path.exists():
         return
     with open(path, 'r+b') as file:
-        content = file.read()
-        file.truncate(content.rfind(b'\n') + 1)
+        end = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - _BLOCK)
+            file.seek(start)
+            if (last := file.read(end - start).rfind(b'\n')) >= 0:
+                end = start + last + 1
+                break
+            end = start
+        file.truncate(end)

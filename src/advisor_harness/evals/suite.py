@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import math
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -26,7 +27,7 @@ from advisor_harness.evals.naming import shown
 if TYPE_CHECKING:
     from advisor_harness.cassettes import Matching
 
-__all__ = ['Arm', 'Recording', 'Suite', 'Task', 'check_names', 'load_suites']
+__all__ = ['Arm', 'Recording', 'Suite', 'Task', 'check_names', 'load_suite', 'load_suites']
 
 Task: TypeAlias = 'Callable[[Any, str], Awaitable[Any] | Any]'
 """`async def task(inputs, arm) -> output`; a plain function runs in a thread."""
@@ -85,8 +86,12 @@ class Suite:
     """Entered once around a recording of this suite; `None` records from the providers themselves."""
     repeat: int = 1
     """Runs per case and arm, >= 1; each needs a recording of its own."""
+    timeout: float | None = None
+    """Seconds that a task, and each scorer of its case, may take, > 0; `None` waits as long as it takes."""
     folder: Path = Path()
     """Folder that relative paths start from; `load_suites` sets the one of the suite's file."""
+    file: Path | None = None
+    """File that the suite was loaded from, set by `load_suites`; `None` when it was made in some other way."""
 
     def __post_init__(self) -> None:
         if not callable(self.task):
@@ -100,6 +105,8 @@ class Suite:
             raise SuiteError(f'`Suite.arms` must name each arm once; got {tuple(map(str, self.arms))!r}')
         if self.repeat < 1:
             raise SuiteError(f'`Suite.repeat` must be at least 1; got {self.repeat!r}')
+        if self.timeout is not None and not 0 < self.timeout < math.inf:
+            raise SuiteError(f'`Suite.timeout` must be seconds above 0; got {self.timeout!r}. `None` sets no limit')
 
     @property
     def arm_names(self) -> tuple[str, ...]:
@@ -135,7 +142,7 @@ def load_suites(directory: Path = Path('evals'), names: Sequence[str] = ()) -> l
     files = sorted(path for path in directory.glob('*.py') if not path.name.startswith('_'))
     if names and {path.stem for path in files} >= set(names):
         files = [path for path in files if path.stem in names]
-    suites = [suite for path in files if (suite := _load(path)) is not None]
+    suites = [suite for path in files if (suite := load_suite(path)) is not None]
     check_names(suites)
     return _select(suites, names, directory)
 
@@ -161,13 +168,18 @@ def check_names(suites: Sequence[Suite]) -> None:
             raise SuiteError(f'two suites are named {name!r}: give one of them another `Suite.name`')
 
 
-def _load(path: Path) -> Suite | None:
+def load_suite(path: Path) -> Suite | None:
+    """Import the suite of one file; `None` when the file has no module-level `suite`.
+
+    Raises:
+        SuiteError: the file does not import, or its `suite` is something else.
+    """
     suite = getattr(_import(path), 'suite', None)
     if suite is None:
         return None
     if not isinstance(suite, Suite):
         raise SuiteError(f'`suite` in {shown(path)} must be an advisor_harness.evals.Suite; got {type(suite).__name__}')
-    return replace(suite, name=suite.name or path.stem, folder=path.parent)
+    return replace(suite, name=suite.name or path.stem, folder=path.parent, file=path)
 
 
 def _import(path: Path) -> ModuleType:
