@@ -5,5 +5,6 @@ from __future__ import annotations
 from advisor_harness.advisor.capability import Advisor
 from advisor_harness.advisor.consultation import Consultation
 from advisor_harness.advisor.outcome import Outcome
+from advisor_harness.advisor.spend import RoleSpend, Spend, spend
 
-__all__ = ['Advisor', 'Consultation', 'Outcome']
+__all__ = ['Advisor', 'Consultation', 'Outcome', 'RoleSpend', 'Spend', 'spend']

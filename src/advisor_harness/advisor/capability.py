@@ -34,6 +34,8 @@ from advisor_harness.advisor.quota import Claim, Quota
 from advisor_harness.advisor.reservation import Reservation, Reservations
 from advisor_harness.advisor.selection import Selection, decide, effective, native_impossible, refusal
 from advisor_harness.advisor.sharing import SharedAnswers
+from advisor_harness.advisor.spend import note_consultation, noting_native
+from advisor_harness.advisor.transcript import asking
 from advisor_harness.telemetry import emit
 from advisor_harness.telemetry.facts import ClaimFacts, SelectionFacts
 
@@ -255,7 +257,8 @@ class Advisor(AbstractCapability[AgentDepsT]):
     ) -> ModelResponse:
         """Read the native consultations of a response: spans, limits and records as on the local path."""
         tools = request_context.model_request_parameters.native_tools
-        for native in self._native.read(ctx, response, tools):
+        found = self._native.read(ctx, response, tools)
+        for native in found:
             if native.refused:
                 limit = next((tool.max_uses for tool in tools if isinstance(tool, AdvisorTool)), None)
                 refused = ClaimFacts(
@@ -270,7 +273,13 @@ class Advisor(AbstractCapability[AgentDepsT]):
                 self._quota.spend(ctx.run_step)
                 _emit_native(ctx, native, named(self.options.model), response)
             await self._notify(native.consultation)
-        return response
+        return noting_native(
+            response,
+            [native.consultation for native in found],
+            advisor=named(self.options.model).name,
+            offered=any(isinstance(tool, AdvisorTool) for tool in tools),
+            run_id=ctx.run_id,
+        )
 
     async def _consult(self, ctx: RunContext[AgentDepsT], prompt: str) -> object:
         while shared := self._shared.find(ctx.run_step, prompt):
@@ -289,7 +298,7 @@ class Advisor(AbstractCapability[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], prompt: str, claim: Claim | None, outcome: Outcome, text: str
     ) -> str:
         _emit_claim(ctx, claim)
-        await self._notify(unasked(ctx, self.options, prompt, index=self._next_index(ctx.run_step), outcome=outcome))
+        await self._told(ctx, unasked(ctx, self.options, prompt, index=self._next_index(ctx.run_step), outcome=outcome))
         return text
 
     async def _ask(self, ctx: RunContext[AgentDepsT], prompt: str) -> Answer:
@@ -314,7 +323,7 @@ class Advisor(AbstractCapability[AgentDepsT]):
             shared.settle(None)
         else:
             shared.settle(answer)
-        await self._notify(answer.consultation)
+        await self._told(ctx, answer.consultation)
         return answer
 
     async def _asking(self, ctx: RunContext[Any], question: Question, reservation: Reservation) -> Reply:
@@ -329,6 +338,10 @@ class Advisor(AbstractCapability[AgentDepsT]):
     def _next_index(self, step: int) -> int:
         self._asked[step] = self._asked.get(step, 0) + 1
         return self._asked[step]
+
+    async def _told(self, ctx: RunContext[AgentDepsT], consultation: Consultation) -> None:
+        note_consultation(ctx.messages, asking(ctx), consultation, run_id=ctx.run_id)
+        await self._notify(consultation)
 
     async def _notify(self, consultation: Consultation) -> None:
         callback = self.options.on_consultation

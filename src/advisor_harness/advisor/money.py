@@ -10,7 +10,15 @@ from typing import Any
 from genai_prices import Usage, calc_price
 from pydantic_ai.messages import ModelResponse
 
-__all__ = ['NativeUsage', 'anthropic_usage', 'openrouter_advisor_cost', 'response_cost', 'total_cost']
+__all__ = [
+    'NativeUsage',
+    'anthropic_usage',
+    'executor_cost',
+    'native_usage',
+    'openrouter_advisor_cost',
+    'response_cost',
+    'total_cost',
+]
 
 
 @dataclass(frozen=True)
@@ -25,8 +33,14 @@ class NativeUsage:
 
 
 def response_cost(response: ModelResponse) -> Decimal | None:
-    """The cost of one response: the provider's own figure where it reports one (OpenRouter), else its list price."""
-    reported = (response.provider_details or {}).get('cost')
+    """The cost of one response: the provider's own figure where it reports one (OpenRouter), else its list price.
+
+    With a key of the user's own (`is_byok`) OpenRouter's figure is its fee only: what was paid in all is unknown.
+    """
+    details = response.provider_details or {}
+    if details.get('is_byok'):
+        return None
+    reported = details.get('cost')
     return response.usage.cost if reported is None else Decimal(str(reported))
 
 
@@ -39,6 +53,39 @@ def total_cost(responses: Iterable[ModelResponse]) -> Decimal | None:
             return None
         total += cost
     return total
+
+
+def executor_cost(response: ModelResponse, *, advised: int | None) -> Decimal | None:
+    """The executor's share of a response's cost.
+
+    Anthropic counts its advisor's tokens apart. OpenRouter charges one sum, of which the upstream cost is the
+    executor's where nothing but the advisor ran beside it.
+
+    Args:
+        response: The response.
+        advised: Model requests of native consultations in it, `None` when that is not known.
+    """
+    details = response.provider_details or {}
+    if response.provider_name != 'openrouter' or advised == 0:
+        return response_cost(response)
+    executor = details.get('upstream_inference_cost')
+    if executor is None or advised is None or details.get('is_byok'):
+        return None
+    return Decimal(str(executor))
+
+
+def native_usage(response: ModelResponse, advisor: str | None) -> NativeUsage | None:
+    """What a response itself says of native consultations, `None` when it says nothing of any.
+
+    OpenRouter counts its server tools together: that they are the advisor's is for the caller to know.
+    """
+    if response.provider_name == 'openrouter':
+        details = response.provider_details or {}
+        counts: dict[str, Any] = details.get('server_tool_use') or {}
+        executed = counts.get('tool_calls_executed')
+        return NativeUsage(requests=executed, cost_usd=openrouter_advisor_cost(details)) if executed else None
+    usage = anthropic_usage(response, advisor or '')
+    return usage if usage.requests else None
 
 
 def anthropic_usage(response: ModelResponse, advisor: str) -> NativeUsage:

@@ -31,7 +31,7 @@ from pydantic_ai.messages import (
 
 from advisor_harness.advisor.options import Options
 
-__all__ = ['Forwarded', 'forward', 'transcript']
+__all__ = ['Forwarded', 'asking', 'forward', 'transcript']
 
 _CUT = '\n[... shortened ...]'
 _BINARY = '[binary content left out]'
@@ -62,7 +62,7 @@ def forward(ctx: RunContext[Any], options: Options, question: str) -> Forwarded:
     question = redact(question)
     if options.forward_history is False:
         return Forwarded(question)
-    completed = ctx.messages[: _asking(ctx)]
+    completed = ctx.messages[: asking(ctx)]
     if options.forward_history is True:
         return Forwarded(question, messages=completed, sent_messages=len(completed), dropped_parts=0)
     text, dropped = transcript(completed, max_chars=options.max_transcript_chars, redact=redact)
@@ -87,7 +87,7 @@ def transcript(
     return '\n'.join(_fitted(kept, max_chars)), len(entries) - len(kept)
 
 
-def _asking(ctx: RunContext[Any]) -> int:
+def asking(ctx: RunContext[Any]) -> int:
     """Where the response that asks stands in `ctx.messages`, or their end when it is not among them.
 
     It is the last message, unless the call waited for an approval while its siblings were answered.
