@@ -12,7 +12,7 @@ from pydantic_ai.models import Model, StreamedResponse
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 
-__all__ = ['identity', 'layers', 'leaves', 'serving_leaf']
+__all__ = ['endpoint', 'identity', 'layers', 'leaves', 'serving_leaf']
 
 _ADAPTERS = 'pydantic_ai.models.'
 
@@ -23,7 +23,7 @@ def identity(model: Model) -> str:
     The endpoint is the base URL without credentials, query and trailing slash, and the API is the name of pydantic-ai's
     adapter, also for a subclass of it.
     """
-    return f'{model.system}|{_endpoint(model.base_url)}|{_api(model)}'
+    return f'{model.system}|{endpoint(model.base_url)}|{_api(model)}'
 
 
 def layers(model: Model) -> list[Model]:
@@ -55,12 +55,12 @@ def serving_leaf(model: Model, answer: ModelResponse | StreamedResponse | None) 
     if answer is None:
         return model
     failed = {(attempt.provider_name, attempt.model_name) for attempt in answer.failed_attempts or ()}
-    answered_at, name = _endpoint(answer.provider_url), answer.model_name or ''
+    answered_at, name = endpoint(answer.provider_url), answer.model_name or ''
 
     def likeness(leaf: Model) -> tuple[bool, bool, int, bool]:
         return (
             leaf.system == answer.provider_name,
-            _endpoint(leaf.base_url) == answered_at,
+            endpoint(leaf.base_url) == answered_at,
             len(leaf.model_name) if name.startswith(leaf.model_name) else 0,
             (leaf.system, leaf.model_name) not in failed,
         )
@@ -68,7 +68,8 @@ def serving_leaf(model: Model, answer: ModelResponse | StreamedResponse | None) 
     return max(candidates, key=likeness)
 
 
-def _endpoint(url: str | None) -> str:
+def endpoint(url: str | None) -> str:
+    """A base URL without credentials, query and trailing slash; empty for none."""
     if not url:
         return ''
     parts = urlsplit(url)

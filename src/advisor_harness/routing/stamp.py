@@ -34,6 +34,15 @@ class Stamp:
         """The stamp of `leaf`, a model that is no wrapper."""
         return cls(route, identity(leaf), leaf.model_id)
 
+    @classmethod
+    def read(cls, found: object) -> Stamp | None:
+        """The stamp that stands in `ModelResponse.metadata`, `None` for what is not of a stamp's shape."""
+        match found:
+            case {'route': str() | None as route, 'identity': str(place), 'model': str(model)}:
+                return cls(route, place, model)
+            case _:
+                return None
+
     def as_metadata(self) -> dict[str, Any]:
         """The stamp as it stands in `ModelResponse.metadata`."""
         return {'route': self.route, 'identity': self.identity, 'model': self.model}
@@ -41,12 +50,7 @@ class Stamp:
 
 def stamp_of(response: ModelResponse, state_key: str) -> Stamp | None:
     """The stamp of a response, `None` if it has none. What is not of a stamp's shape is none."""
-    found: Any = (response.metadata or {}).get(state_key)
-    match found:
-        case {'route': str() | None as route, 'identity': str(place), 'model': str(model)}:
-            return Stamp(route, place, model)
-        case _:
-            return None
+    return Stamp.read((response.metadata or {}).get(state_key))
 
 
 def stamps(messages: Sequence[ModelMessage], state_key: str, conversation_id: str | None) -> Iterator[Stamp]:
