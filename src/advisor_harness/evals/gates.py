@@ -62,6 +62,7 @@ def judge_suite(
         preconditions=conditions,
         gates=gates,
         quarantined={case: reason for case, reason in aside.items() if case in suite.chosen},
+        expired={case: reason for case, reason in policy.expired(today).items() if case in suite.chosen},
     )
 
 

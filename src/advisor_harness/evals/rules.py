@@ -147,6 +147,11 @@ class Policy(_Part):
         """The cases in quarantine on that day, with the reason."""
         return {each.case: each.reason for each in self.quarantine if today <= each.expires}
 
+    def expired(self, today: date) -> dict[str, str]:
+        """The cases whose quarantine is over on that day, with the reason and the last day."""
+        over = (each for each in self.quarantine if each.expires < today)
+        return {each.case: f'{each.reason} (until {each.expires})' for each in over}
+
 
 class _UniqueKeys(yaml.SafeLoader):
     """YAML where a key that is given twice is an error: the first gate would silently be gone."""

@@ -93,6 +93,8 @@ class SuiteVerdict:
     detectable: Mapping[str, Any] = field(default_factory=dict[str, Any])
     quarantined: Mapping[str, str] = field(default_factory=dict[str, str])
     """Cases that the policy sets aside today, with the reason; they are in no denominator."""
+    expired: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Cases that the policy set aside until a day that is past, with the reason; they count again."""
 
 
 @dataclass(frozen=True, kw_only=True)
