@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from advisor_harness.cli import cassette, gate, record, report, run, trace
+from advisor_harness.cli import cassette, gate, merge, record, report, run, trace
 from advisor_harness.cli.ending import ending
 
 __all__ = ['app']
 
 app = typer.Typer(
     help='Run eval suites by replay, judge them, and show why the verdict is what it is.',
-    epilog='Exit codes: 0 pass, 1 blocked by a gate, 2 inconclusive or a mistake in what was asked for.',
+    epilog='Exit codes: 0 pass, 1 blocked by a gate, 2 inconclusive or a mistake in the command, 130 interrupted.',
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.command()(ending(run.run))
 app.command()(ending(gate.gate))
+app.command()(ending(merge.merge))
 app.command()(ending(report.report))
 app.command()(ending(trace.trace))
 app.command()(ending(record.record))

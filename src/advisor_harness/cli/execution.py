@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,14 +13,13 @@ import typer
 from advisor_harness.cli.ending import INTERRUPTED
 from advisor_harness.cli.judging import judge_and_report
 from advisor_harness.cli.options import Output
-from advisor_harness.cli.progress import Progress
-from advisor_harness.cli.stdout import reserved, write
+from advisor_harness.cli.stdout import reserved
+from advisor_harness.cli.watch import Watch
+from advisor_harness.evals.contain import settled
 from advisor_harness.evals.errors import HarnessError
-from advisor_harness.evals.records import CaseRecord
-from advisor_harness.evals.reports import json_lines
-from advisor_harness.evals.reports.words import plural
 from advisor_harness.evals.rules import Policy
-from advisor_harness.evals.run import Run, RunOptions, run_suites
+from advisor_harness.evals.run import Run, RunOptions, resume_run, run_suites
+from advisor_harness.evals.store import RunStore, open_run
 from advisor_harness.evals.suite import Suite, load_suites
 
 if TYPE_CHECKING:
@@ -36,11 +34,11 @@ class Request:
 
     suites: Sequence[str] = ()
     """Names of suites; empty means all."""
+    resume: str | None = None
+    """Run to finish, instead of starting one."""
     options: RunOptions
     policy: Path | None = None
     """Policy for every suite; `None` leaves each its own."""
-    baseline: str = 'main'
-    """Name of the baseline that suites are compared with."""
     otlp: str | None = None
     """Endpoint that gets the spans too."""
     logfire: bool = False
@@ -56,29 +54,41 @@ def execute(request: Request) -> int:
             message says so.
     """
     with reserved(request.output.json) as out:
-        suites = load_suites(names=request.suites)
+        resumed = None if request.resume is None else open_run(request.resume)
+        suites = load_suites(names=request.suites if resumed is None else [each.name for each in resumed.meta.suites])
         # Before the run: a slip in a policy should not cost one.
         policies = {suite.name: _policy(suite, request.policy) for suite in suites}
-        run = _run(suites, request, out)
+        run = _run(suites, request, resumed, out)
         if run is None:
             return INTERRUPTED
         try:
-            return judge_and_report(run.store, policies, request.output, out, baseline=request.baseline)
+            baseline = request.options.baseline or run.store.meta.baseline or 'main'
+            return judge_and_report(run.store, policies, request.output, out, baseline=baseline)
         except HarnessError as e:
             raise HarnessError(f'{e.message}\nThe run is kept: advisor-harness gate {run.id}') from e
 
 
-def _run(suites: Sequence[Suite], request: Request, out: TextIO) -> Run | None:
-    """Run the suites; `None` when somebody interrupted that, who then knows what there is."""
+def _run(suites: Sequence[Suite], request: Request, resumed: RunStore | None, out: TextIO) -> Run | None:
+    """Run the suites, or the rest of `resumed`; `None` when somebody interrupted that, who then knows what there is."""
     deliveries = _deliveries(request)
-    watch = _Watch(request.output, out)
+    watch = Watch(request.output, out, resumed=resumed is not None)
     try:
         with watch.progress:
             options = replace(request.options, exporters=deliveries)
-            return asyncio.run(run_suites(suites, options, on_start=watch.started, on_record=watch.ended))
+            hooks = watch.hooks()
+            main = (
+                run_suites(suites, options, **hooks)
+                if resumed is None
+                else resume_run(resumed, suites, options, **hooks)
+            )
+            return asyncio.run(settled(main))
     except KeyboardInterrupt:
         typer.echo(watch.farewell(), err=True)
         return None
+    except HarnessError as e:
+        if watch.kept is None:
+            raise
+        raise HarnessError(f'{e.message}\n{watch.kept}') from e
     finally:
         for delivery in deliveries:
             delivery.shutdown()
@@ -89,36 +99,6 @@ def _run(suites: Sequence[Suite], request: Request, out: TextIO) -> Run | None:
 def _policy(suite: Suite, file: Path | None) -> Policy:
     chosen = file or suite.policy_file
     return Policy() if chosen is None else Policy.from_file(chosen)
-
-
-class _Watch:
-    """Follows a run: shows its records as they come in, and knows where they are kept."""
-
-    def __init__(self, output: Output, out: TextIO) -> None:
-        self.progress = Progress(sys.stderr, shown=not output.quiet)
-        self._json = out if output.json else None
-        self._run: Run | None = None
-        self._total = 0
-
-    def started(self, run: Run) -> None:
-        """Take note of where the records will be and how many the run owes."""
-        self._run = run
-        self._total = sum(1 for suite in run.store.meta.suites for _ in suite.expected())
-
-    def ended(self, record: CaseRecord) -> None:
-        """Show a record that was written."""
-        if self._json is not None:
-            write(self._json, json_lines.line(record.to_json()) + '\n')
-        self.progress.add(record, self._total)
-
-    def farewell(self) -> str:
-        """What somebody who interrupted the run should know."""
-        if self._run is None:
-            return 'interrupted before the first case'
-        return (
-            f'interrupted: {self.progress.ended} of {plural(self._total, "case")} ended and are kept in '
-            f'{self._run.folder.as_posix()}; judge them with: advisor-harness gate {self._run.id}'
-        )
 
 
 def _deliveries(request: Request) -> list[Delivery]:

@@ -10,7 +10,7 @@ __all__ = ['gate']
 def gate(
     run: RunRef,
     policy: PolicyFile = None,
-    baseline: Baseline = 'main',
+    baseline: Baseline = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -24,4 +24,5 @@ def gate(
     output = Output(json=json, quiet=quiet, verbose=verbose)
     store = open_run(run)
     with reserved(output.json) as out:
-        return judge_and_report(store, load_policies(store.meta, policy), output, out, baseline=baseline)
+        policies = load_policies(store.meta, policy)
+        return judge_and_report(store, policies, output, out, baseline=baseline or store.meta.baseline or 'main')

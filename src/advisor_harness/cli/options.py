@@ -19,7 +19,10 @@ PolicyFile = Annotated[
     typer.Option('--policy', metavar='FILE', help='Judge every suite under this policy instead of its own.'),
 ]
 Baseline = Annotated[
-    str, typer.Option('--baseline', metavar='NAME', help='Compare with this baseline of each suite, where it has one.')
+    str | None,
+    typer.Option(
+        '--baseline', metavar='NAME', help='Compare with this baseline of each suite that has it.  [default: main]'
+    ),
 ]
 Json = Annotated[bool, typer.Option('--json', help='Print JSON lines only; the last one is the verdict.')]
 Quiet = Annotated[bool, typer.Option('--quiet', '-q', help='Print the RESULT line only.')]

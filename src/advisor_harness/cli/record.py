@@ -1,4 +1,4 @@
-"""`advisor-harness record`: record a suite again, the way it says itself."""
+"""`advisor-harness record`: record suites again, the way they say themselves."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ['record']
 
 
 def record(
-    suite: Annotated[str, typer.Argument(metavar='SUITE', help='Name of the suite.')],
+    suites: Annotated[list[str], typer.Argument(metavar='SUITE...', help='Names of suites.')],
     arm: Arm = None,
     case: Cases = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
-    """Record a suite again from the provider, model or emulator that it names, and judge what came back."""
+    """Record suites again from the provider, model or emulator that each names, and judge what came back."""
     output = Output(quiet=quiet, verbose=verbose)
     from advisor_harness.cli.execution import Request, execute
     from advisor_harness.evals.run import RunOptions
 
     options = RunOptions(arm=arm, cases=tuple(case or ()), mode='record')
-    return execute(Request(suites=(suite,), options=options, output=output))
+    return execute(Request(suites=suites, options=options, output=output))

@@ -38,6 +38,10 @@ def check_unchanged(before: RunMeta, now: RunMeta) -> None:
     Raises:
         HarnessError: something changed; the message names it and the way out.
     """
+    if before.merged:
+        raise HarnessError(
+            f'run {before.id} was put together from shards: finish those, {", ".join(before.merged)}, and merge again'
+        )
     for suite in before.suites:
         after = now.suite(suite.name)
         changed = ['what there is of it'] if after is None else list(differences(suite, after))
