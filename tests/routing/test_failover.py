@@ -100,11 +100,16 @@ async def test_a_stream_is_committed_with_its_first_event() -> None:
         raise UNAVAILABLE
 
     line = Line(second=None)
+    agent = Agent(FailoverModel(FunctionModel(stream_function=breaks), line['second']))
     got: list[str] = []
-    with pytest.raises(ModelHTTPError) as error:
-        async with Agent(FailoverModel(FunctionModel(stream_function=breaks), line['second'])).run_stream('x') as run:
+
+    async def read() -> None:
+        async with agent.run_stream('x') as run:
             async for text in run.stream_text(delta=True, debounce_by=None):
                 got.append(text)
+
+    with pytest.raises(ModelHTTPError) as error:
+        await read()
     assert (error.value, got, line.asked) == (UNAVAILABLE, ['partial '], [])
 
 

@@ -18,10 +18,12 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
 from advisor_harness.routing import Router, RouteSwitch
+from advisor_harness.routing.portability import PortabilityReport
 from tests.routing.support import mark, marks, talker
 
 pytestmark = pytest.mark.anyio
 
+NOTHING = PortabilityReport()
 SWITCHED = [mark('fast', 'fast'), mark('smart', 'smart')]
 
 
@@ -168,7 +170,7 @@ async def test_on_switch_is_told_once_before_the_request() -> None:
     router.routes['smart'] = FunctionModel(smart)
     first = await agent.run('hello', conversation_id='c1')
     await agent.run('again', message_history=first.all_messages())
-    assert told == [RouteSwitch('c1', 'fast', 'smart', 'it is hard'), 'request', 'request']
+    assert told == [RouteSwitch('c1', 'fast', 'smart', 'it is hard', NOTHING), 'request', 'request']
 
 
 async def test_on_switch_may_be_async_and_gets_a_reason_in_any_case() -> None:
@@ -185,7 +187,10 @@ async def test_on_switch_may_be_async_and_gets_a_reason_in_any_case() -> None:
     result = await agent.run('2', message_history=result.all_messages())
     await router.clear_active_route('c1')
     await agent.run('3', message_history=result.all_messages())
-    assert told == [RouteSwitch('c1', 'fast', 'smart', 'rule'), RouteSwitch('c1', 'smart', 'fast', 'default')]
+    assert told == [
+        RouteSwitch('c1', 'fast', 'smart', 'rule', NOTHING),
+        RouteSwitch('c1', 'smart', 'fast', 'default', NOTHING),
+    ]
 
 
 async def test_on_switch_stops_the_request_by_raising() -> None:
@@ -213,4 +218,7 @@ async def test_a_turn_in_several_requests_is_announced_once() -> None:
     router, agent = escalating(on_switch=told.append)
     router.routes['smart'] = FunctionModel(pausing, model_name='smart')
     result = await agent.run('hello', conversation_id='c1')
-    assert (told, marks(result.all_messages())) == ([RouteSwitch('c1', 'fast', 'smart', 'it is hard')], SWITCHED)
+    assert (told, marks(result.all_messages())) == (
+        [RouteSwitch('c1', 'fast', 'smart', 'it is hard', NOTHING)],
+        SWITCHED,
+    )

@@ -7,14 +7,16 @@ from typing import Literal
 
 from pydantic_ai.models import Model
 
+from advisor_harness.routing.portability import PortabilityReport
 from advisor_harness.routing.route import Route
 from advisor_harness.routing.stamp import Stamp
 from advisor_harness.telemetry import RouteFacts
 
 __all__ = ['Decision', 'RouteSwitch', 'Selection', 'Source', 'decide', 'facts']
 
-Source = Literal['stored', 'stamp', 'default', 'missing']
-"""What named the route: the store, the history, nothing (the default), or a name that is not registered any more."""
+Source = Literal['stored', 'stamp', 'selector', 'default', 'missing']
+"""What named the route: the store, the history, a policy, nothing (the default), or a name that is not registered any
+more."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,9 @@ class Selection:
     route: Route
     source: Source
     note: str | None = None
-    """The reason that was given when the route was set."""
+    """The reason that was given when the route was set, or the policy's."""
+    about: str | None = None
+    """What a policy was asked about; within a run it is not asked about the same again."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,9 @@ class RouteSwitch:
     route: str
     """The route that serves from now on."""
     reason: str
-    """The reason given to `set_active_route`; without one, the span's `model_routing.reason`."""
+    """The reason given to `set_active_route`, or the policy's; without one, the span's `model_routing.reason`."""
+    report: PortabilityReport
+    """What becomes of the history that moves."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +64,16 @@ class Decision:
     """`provider:name` of the model that served before, whether by a route or not."""
     candidates: tuple[str, ...]
 
-    def switch(self, conversation_id: str | None) -> RouteSwitch | None:
-        """The switch that this is, if it is one."""
-        if self.kind != 'switch' or self.route is None or self.previous_route is None:
-            return None
-        return RouteSwitch(conversation_id, self.previous_route, self.route, self.note or self.reason)
+    @property
+    def is_switch(self) -> bool:
+        """Whether another route takes over."""
+        return self.kind == 'switch'
+
+    def switch(self, conversation_id: str | None, report: PortabilityReport) -> RouteSwitch:
+        """The switch that this is."""
+        assert self.previous_route, 'a switch has a route before it'
+        assert self.route, 'a switch has a route after it'
+        return RouteSwitch(conversation_id, self.previous_route, self.route, self.note or self.reason, report)
 
 
 def decide(
@@ -89,12 +100,20 @@ def decide(
     )
 
 
-def facts(decision: Decision, model: Model) -> RouteFacts:
-    """What the span says once it is known that `model` serves, or that it was asked in vain."""
+def facts(decision: Decision, model: Model, report: PortabilityReport, *, blocked: bool = False) -> RouteFacts:
+    """What the span says once it is known that `model` serves, or that it was asked in vain.
+
+    Args:
+        decision: What was decided before.
+        model: The model that serves.
+        report: What became of the history.
+        blocked: Whether nothing was sent because of it.
+    """
     previous = decision.previous_model
+    dropped = [issue.kind for issue in report.issues if issue.action == 'drop']
     return RouteFacts(
         route=decision.route,
-        reason=decision.reason,
+        reason=_blocked(report) if blocked else decision.reason,
         decision=decision.kind,
         provider=model.system,
         model=model.model_name,
@@ -102,7 +121,23 @@ def facts(decision: Decision, model: Model) -> RouteFacts:
         previous_model=previous.partition(':')[2] if previous is not None else None,
         previous_route=decision.previous_route,
         candidates=decision.candidates,
+        history_portable=not blocked,
+        history_action='blocked' if blocked else _action(report),
+        parts_dropped=len(dropped) if dropped and not blocked else None,
+        dropped_kinds=tuple(sorted(set(dropped))) if not blocked else (),
+        issues=tuple(report.kinds),
     )
+
+
+def _action(report: PortabilityReport) -> str:
+    if any(issue.action == 'drop' for issue in report.issues):
+        return 'dropped_parts'
+    return 'converted' if report.issues else 'kept'
+
+
+def _blocked(report: PortabilityReport) -> str:
+    too_long = all(issue.kind == 'context_window' for issue in report.blocking)
+    return 'context_window' if too_long else 'history_incompatible'
 
 
 def _kind(route: str | None, previous: str | None) -> Literal['initialize', 'retain', 'switch']:
@@ -116,4 +151,4 @@ def _reason(selection: Selection | None, *, changed: bool) -> str:
         return 'override'
     if selection.source == 'stored':
         return 'rule' if changed else 'sticky'
-    return {'stamp': 'sticky', 'default': 'default', 'missing': 'error'}[selection.source]
+    return {'stamp': 'sticky', 'selector': 'rule', 'default': 'default', 'missing': 'error'}[selection.source]

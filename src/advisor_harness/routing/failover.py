@@ -26,6 +26,7 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.settings import ModelSettings
 
 from advisor_harness.routing.identity import layers
+from advisor_harness.routing.portability import PortabilityError
 from advisor_harness.routing.stamp import suspended_tail
 
 __all__ = ['FailoverExhaustedError', 'FailoverModel']
@@ -104,6 +105,7 @@ class FailoverModel(FallbackModel):
         self.cooldown = cooldown
         """Seconds for which a model that was down is tried last; `None` for never."""
         self._clock = clock
+        # By place, and never replaced: a copy whose models are wrapped for one request shares it.
         self._down_until: dict[int, float] = {}
 
     async def request(
@@ -142,17 +144,20 @@ class FailoverModel(FallbackModel):
 
     def in_order(self) -> list[Model]:
         """The models in the order in which a request that starts now tries them, before `max_attempts` cuts it."""
-        now = self._clock()
-        return sorted(self.models, key=lambda model: self._down_until.get(id(model), now) > now)
+        return [self.models[place] for place in self._places()]
 
     def _exhausted(self, group: FallbackExceptionGroup) -> FailoverExhaustedError:
         composite = {(model.system, model.model_name) for model in self.models if _is_chain(model)}
         attempts = [each for each in group.attempts if (each.provider_name, each.model_name) not in composite]
         return FailoverExhaustedError(self.model_name, _flat(group), attempts)
 
-    def _note(self, model: Model, error: Exception) -> None:
+    def _places(self) -> list[int]:
+        now = self._clock()
+        return sorted(range(len(self.models)), key=lambda place: self._down_until.get(place, now) > now)
+
+    def _note(self, place: int, error: Exception) -> None:
         if self.cooldown is not None and _is_down(error):
-            self._down_until[id(model)] = self._clock() + self.cooldown
+            self._down_until[place] = self._clock() + self.cooldown
 
 
 class _Chain(FallbackModel):
@@ -160,14 +165,15 @@ class _Chain(FallbackModel):
 
     def __init__(self, owner: FailoverModel, messages: list[ModelMessage]) -> None:
         self._owner = owner
-        tried = owner.in_order()[: owner.max_attempts]
-        super().__init__(*tried, fallback_on=self._moves_on)
+        places = owner._places()[: owner.max_attempts]  # pyright: ignore[reportPrivateUsage] - a part of its owner
+        super().__init__(*(owner.models[place] for place in places), fallback_on=self._moves_on)
         # The model that began a suspended turn is asked first, and is one attempt.
         tail = suspended_tail(messages)
-        self._pinned = self._pinned_continuation_model(tail) if tail else None
-        if self._pinned is not None and owner.max_attempts is not None:
-            self.models = self.models[: owner.max_attempts - 1]
-        self._asked = iter([*([self._pinned] if self._pinned else []), *self.models])
+        pinned = self._pinned_continuation_model(tail) if tail else None
+        if pinned is not None:
+            places.insert(0, next(place for place, model in enumerate(owner.models) if model is pinned))
+            self.models = [owner.models[place] for place in places[1 : owner.max_attempts]]
+        self._asked = iter(places)
 
     @property
     def model_name(self) -> str:
@@ -176,7 +182,7 @@ class _Chain(FallbackModel):
 
     def _moves_on(self, error: Exception) -> bool:
         """Called once for each model that failed, in the order in which they are tried."""
-        self._owner._note(next(self._asked), error)  # pyright: ignore[reportPrivateUsage] - a part of its owner
+        self._owner._note(next(self._asked), error)  # pyright: ignore[reportPrivateUsage] - as above
         return True
 
     def _pinned_continuation_model(self, response: ModelResponse) -> Model | None:
@@ -199,7 +205,7 @@ def _is_down(error: Exception) -> bool:
         return all(_is_down(each) for each in _flat(error))
     if isinstance(error, ModelAuthenticationError | ModelNotFoundError):
         return True
-    if isinstance(error, ModelRequestRejectedError):
+    if isinstance(error, ModelRequestRejectedError | PortabilityError):
         return False
     if isinstance(error, ModelHTTPError):
         return error.status_code not in _ABOUT_THE_REQUEST

@@ -10,6 +10,7 @@ from pydantic_ai.models import KnownModelName, Model
 from pydantic_ai.settings import ModelSettings
 
 from advisor_harness.routing.errors import RouteNotFoundError
+from advisor_harness.routing.portability import Portability
 
 __all__ = ['Route', 'RouteLike', 'RouteTable']
 
@@ -22,6 +23,8 @@ class Route:
     """The model, or its id: an id is resolved by the run, its `resolve_model_id` capabilities first."""
     settings: ModelSettings | None = None
     """Model settings of the requests this route serves: over the agent's settings, under those given to the run."""
+    portability: Portability | None = None
+    """What becomes of a history that this route's model cannot read; `None` goes by the router's."""
 
     def __post_init__(self) -> None:
         model: Any = self.model
@@ -29,6 +32,9 @@ class Route:
             raise TypeError(f'`Route.model` must be a model or a model id; got {model!r}.')
         if isinstance(model, str) and not model.strip():
             raise ValueError(f"`Route.model` must name a model; got {model!r}. Use an id like 'openai:gpt-5-mini'.")
+        portability: Any = self.portability
+        if portability is not None and not isinstance(portability, Portability):
+            raise TypeError(f'`Route.portability` must be a `Portability`; got {portability!r}.')
 
 
 RouteLike = Route | Model | KnownModelName | str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast
 
 from pydantic_ai import RunContext
 from pydantic_ai.agent.abstract import AgentModelSettings
@@ -19,6 +20,16 @@ from advisor_harness.routing.conversation import ConversationRef, Place, locate
 from advisor_harness.routing.decision import Selection, Source, decide
 from advisor_harness.routing.errors import NoActiveRouteError, RouteConflictError
 from advisor_harness.routing.identity import layers, leaves
+from advisor_harness.routing.options import (
+    Cadence,
+    OnMissingRoute,
+    check_cadence,
+    check_key,
+    check_on_missing_route,
+    check_on_switch,
+    check_portability,
+)
+from advisor_harness.routing.portability import Portability, PortabilityReport, explain
 from advisor_harness.routing.route import RouteLike, RouteTable
 from advisor_harness.routing.serving import OnSwitch, ServingModel
 from advisor_harness.routing.stamp import Stamp, newest_route, stamp_of, stamps, suspended_tail
@@ -26,10 +37,20 @@ from advisor_harness.routing.state import InMemoryRouteStore, RouteState, RouteS
 
 __all__ = ['Router']
 
-Cadence = Literal['step', 'run']
-OnMissingRoute = Literal['raise', 'default']
 
-_RESERVED_KEY = '__pydantic_ai__'
+@dataclass(frozen=True)
+class _First:
+    """What was selected to make a run with, for its first request."""
+
+    routes: RouteTable
+    """Says which router has selected."""
+    run_id: str
+    selection: Selection
+
+
+# pydantic-ai asks the shared capability for a model before the run has its copy, and the copy again for the same
+# request. A policy may pay for an answer, so it is asked once.
+_first: ContextVar[_First | None] = ContextVar('advisor_harness_first_selection', default=None)
 
 
 @dataclass
@@ -73,6 +94,8 @@ class Router(AbstractCapability[AgentDepsT]):
     """`step`: every request goes by the active route. `run`: the route of its first request serves a whole run."""
     on_missing_route: OnMissingRoute
     """When the active route is not registered: `raise` a `RouteNotFoundError`, or serve by the `default`."""
+    portability: Portability
+    """What becomes of a history that the next model cannot read; a route may have its own rules."""
     on_switch: OnSwitch | None
     """Called once per switch, before the request; may be async. What it raises stops the request."""
     _run: _Run | None = field(init=False, repr=False, compare=False, default=None)
@@ -86,20 +109,21 @@ class Router(AbstractCapability[AgentDepsT]):
         state_key: str = 'router',
         cadence: Cadence = 'step',
         on_missing_route: OnMissingRoute = 'raise',
+        portability: Portability | None = None,
         on_switch: OnSwitch | None = None,
     ) -> None:
         """Set up the router.
 
         Raises:
             ValueError: a blank name or key, or a word that `cadence` or `on_missing_route` does not know.
-            TypeError: a route that is none, or an `on_switch` that cannot be called.
+            TypeError: a route that is none, a `portability` that is none, or an `on_switch` that cannot be called.
             RouteNotFoundError: `default_route` is not registered.
         """
-        _check_choice('cadence', cadence, get_args(Cadence))
-        _check_choice('on_missing_route', on_missing_route, get_args(OnMissingRoute))
-        _check_key(state_key)
-        if on_switch is not None and not callable(on_switch):
-            raise TypeError(f'`Router.on_switch` must be callable; got {on_switch!r}.')
+        check_cadence(cadence)
+        check_on_missing_route(on_missing_route)
+        check_key(state_key)
+        check_portability(portability)
+        check_on_switch(on_switch)
         self.routes = RouteTable(routes)
         if default_route is not None:
             self.routes.find(default_route)
@@ -108,6 +132,7 @@ class Router(AbstractCapability[AgentDepsT]):
         self.state_key = state_key
         self.cadence = cadence
         self.on_missing_route = on_missing_route
+        self.portability = Portability() if portability is None else portability
         self.on_switch = on_switch
         # The id makes a router that is given to a run take the place of the agent's, and two of one key an error. It is
         # a segment of pydantic-ai's own ids, in which a colon separates.
@@ -162,6 +187,18 @@ class Router(AbstractCapability[AgentDepsT]):
             RoutingError: the message history carries no conversation id.
         """
         await self.store.set(self.state_key, locate(conversation).required_id, RouteState(None))
+
+    def explain(self, messages: Sequence[ModelMessage], name: str) -> PortabilityReport:
+        """Return what a request by route `name` would do with a history. Sends and writes nothing.
+
+        A route that is given by a model id is explained for the model that pydantic-ai's `infer_model` makes of it.
+
+        Raises:
+            RouteNotFoundError: `name` is not registered.
+        """
+        route = self.routes.find(name)
+        model, portability = infer_model(route.model), route.portability or self.portability
+        return explain(messages, model, settings=route.settings, portability=portability)
 
     def resume_model(self, messages: Sequence[ModelMessage]) -> Model | None:
         """Return the model to resume an unfinished response with: `run(None, message_history=..., model=...)`.
@@ -219,23 +256,37 @@ class Router(AbstractCapability[AgentDepsT]):
         ctx, key = run.ctx, self.state_key
         # pydantic-ai takes a response that is being continued out of the history.
         history = [*ctx.messages, run.tail] if run.tail else ctx.messages
+        selection = self._serving(run, ctx, model, run.tail)
         decision = decide(
-            self._serving(run, ctx, model, run.tail),
+            selection,
             last=next(stamps(history, key, ctx.conversation_id), None),
             previous_route=newest_route(history, key, ctx.conversation_id),
             candidates=tuple(sorted(self.routes)),
         )
-        return ServingModel(model, decision, ctx=ctx, state_key=key, on_switch=self.on_switch)
+        portability = (selection.route.portability if selection else None) or self.portability
+        return ServingModel(model, decision, ctx=ctx, state_key=key, portability=portability, on_switch=self.on_switch)
 
     async def _select(self, ctx: ModelSelectionContext[AgentDepsT]) -> Model | str:
         run = self._run
         if run is None:
-            # pydantic-ai asks the shared capability once more than the run: it needs a model to make the run's copy.
-            return (await self._choose(Place(ctx.conversation_id, ctx.messages))).route.model
-        if self.cadence == 'step' or run.selection is None:
-            run.selection = await self._choose(Place(ctx.conversation_id, ctx.messages))
+            selection = await self._pick(ctx)
+            _first.set(_First(self.routes, ctx.run_id, selection) if ctx.run_id is not None else None)
+            return selection.route.model
+        if run.selection is None:
+            run.selection = self._already(ctx) or await self._pick(ctx)
+        elif self.cadence == 'step':
+            run.selection = await self._pick(ctx)
         run.step = ctx.run_step
         return run.selection.route.model
+
+    def _already(self, ctx: ModelSelectionContext[AgentDepsT]) -> Selection | None:
+        first = _first.get()
+        mine = first is not None and first.routes is self.routes and first.run_id == ctx.run_id and ctx.run_step == 1
+        return first.selection if first is not None and mine else None
+
+    async def _pick(self, ctx: ModelSelectionContext[AgentDepsT]) -> Selection:
+        """Select the route of one request."""
+        return await self._choose(Place(ctx.conversation_id, ctx.messages))
 
     def _settings(self, ctx: RunContext[AgentDepsT]) -> ModelSettings:
         if self._run is None:
@@ -262,9 +313,12 @@ class Router(AbstractCapability[AgentDepsT]):
         name = self._remembered(place, state)
         if name is None:
             return self._default('default')
+        return self._named(name, 'stored' if state else 'stamp', state.reason if state else None)
+
+    def _named(self, name: str, source: Source, note: str | None = None, about: str | None = None) -> Selection:
         if name not in self.routes and self.on_missing_route == 'default':
             return self._default('missing')
-        return Selection(name, self.routes.find(name), 'stored' if state else 'stamp', state.reason if state else None)
+        return Selection(name, self.routes.find(name), source, note, about)
 
     async def _stored(self, place: Place) -> RouteState | None:
         if place.conversation_id is None:
@@ -294,18 +348,3 @@ class Router(AbstractCapability[AgentDepsT]):
         if active != expect:
             raise RouteConflictError(place.required_id, expected=expect, active=active)
         return state or RouteState(None)
-
-
-def _check_choice(option: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        words = ' or '.join(repr(word) for word in allowed)
-        raise ValueError(f'`Router.{option}` must be {words}; got {value!r}.')
-
-
-def _check_key(state_key: Any) -> None:
-    if not isinstance(state_key, str):
-        raise TypeError(f'`Router.state_key` must be text; got {state_key!r}.')
-    if not state_key.strip() or state_key == _RESERVED_KEY:
-        raise ValueError(
-            f"`Router.state_key` must not be blank, nor {_RESERVED_KEY!r}, pydantic-ai's own key; got {state_key!r}."
-        )
