@@ -44,11 +44,11 @@ def check_unchanged(before: RunMeta, now: RunMeta) -> None:
         )
     for suite in before.suites:
         after = now.suite(suite.name)
-        changed = ['what there is of it'] if after is None else list(differences(suite, after))
+        changed = ['what it runs'] if after is None else list(differences(suite, after))
         if changed:
             raise HarnessError(
-                f'run {before.id} cannot be finished: of suite {suite.name!r} {_and(changed)} changed since it was '
-                f'started. Start a new run: {_again(before)}'
+                f'run {before.id} cannot be finished: suite {suite.name!r} is not what it was started with, as '
+                f'{_and(changed)} changed. Start a new run: {_again(before)}'
             )
     for name, old in before.versions.items():
         if (new := now.versions.get(name)) != old:

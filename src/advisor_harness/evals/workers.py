@@ -14,7 +14,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -234,6 +234,8 @@ def _interrupts_held_back() -> Generator[None]:
     if mask is None:  # Windows
         yield
         return
+    # The first process that is spawned starts the tracker, which lets signals through again.
+    resource_tracker.ensure_running()
     before = mask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
