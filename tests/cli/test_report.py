@@ -15,7 +15,9 @@ def _judged_run() -> None:
     invoke('gate', 'latest')
 
 
-@pytest.mark.parametrize(('option', 'name'), [('--markdown', 'report.md'), ('--junit', 'junit.xml')])
+@pytest.mark.parametrize(
+    ('option', 'name'), [('--html', 'report.html'), ('--markdown', 'report.md'), ('--junit', 'junit.xml')]
+)
 def test_a_report_is_printed_as_it_was_written(option: str, name: str) -> None:
     """What is printed is what the run's folder holds, in UTF-8, and printing it is no verdict."""
     result = invoke('report', 'latest', option)
@@ -47,8 +49,8 @@ def test_a_report_goes_into_a_file() -> None:
 @pytest.mark.parametrize(
     ('args', 'message'),
     [
-        ([], 'say which report you want: one of `--markdown`, `--junit` and `--json`'),
-        (['--json', '--junit'], 'say which report you want: one of `--markdown`, `--junit` and `--json`'),
+        ([], 'say which report you want: one of `--html`, `--markdown`, `--junit` and `--json`'),
+        (['--json', '--junit'], 'say which report you want: one of `--html`, `--markdown`, `--junit` and `--json`'),
         (['--json', '-o', 'no/folder'], "'no/folder' cannot be written: No such file or directory"),
     ],
 )

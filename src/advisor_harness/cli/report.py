@@ -14,6 +14,7 @@ __all__ = ['report']
 
 def report(
     run: RunRef,
+    html: Annotated[bool, typer.Option('--html', help='One HTML file for a browser.')] = False,
     markdown: Annotated[bool, typer.Option('--markdown', help='For a pull request or a job summary.')] = False,
     junit: Annotated[bool, typer.Option('--junit', help='JUnit XML, for CI servers.')] = False,
     json: Annotated[bool, typer.Option('--json', help='The verdict, on one line.')] = False,
@@ -25,10 +26,10 @@ def report(
     from advisor_harness.evals.errors import HarnessError
     from advisor_harness.evals.store import open_run
 
-    choices = (('report.md', markdown), ('junit.xml', junit), ('verdict.json', json))
+    choices = (('report.html', html), ('report.md', markdown), ('junit.xml', junit), ('verdict.json', json))
     names = [name for name, chosen in choices if chosen]
     if len(names) != 1:
-        raise HarnessError('say which report you want: one of `--markdown`, `--junit` and `--json`')
+        raise HarnessError('say which report you want: one of `--html`, `--markdown`, `--junit` and `--json`')
     text = _read(open_run(run).folder / names[0], run)
     if file is None:
         # In UTF-8 whatever the terminal says: that is what the file declares.

@@ -40,8 +40,8 @@ def record(suite: str, case: str, **facts: object) -> CaseRecord:
 
 def used(suite: str, case: str, by: str = 'emulator', **counts: int) -> CassetteUse:
     """A recording of two answers, both played."""
-    given = {'hits': 2, 'misses': 0, 'unused': 0} | counts
-    return CassetteUse(file=f'cassettes/{suite}/{case}.advised.yaml', recorded_with=by, **given)
+    hits, misses, unused = (counts.get(name, usual) for name, usual in (('hits', 2), ('misses', 0), ('unused', 0)))
+    return CassetteUse(f'cassettes/{suite}/{case}.advised.yaml', hits, misses, unused, by)
 
 
 def condition(name: str, met: int, of: int, detail: str | None = None) -> Precondition:

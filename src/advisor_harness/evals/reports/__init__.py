@@ -1,4 +1,4 @@
-"""Reports of a judged run: `terminal`, `markdown`, `junit`, `json_lines`, and `write_all`, which keeps them beside it.
+"""Reports of a judged run: `terminal`, `markdown`, `html`, `junit` and `json_lines`; `write_all` keeps them beside it.
 
 Every report is rendered from the verdict that decides the exit code and from the records that it was judged on.
 """

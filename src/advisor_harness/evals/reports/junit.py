@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from advisor_harness.evals.reports.summary import CaseRow, SuiteSummary, summarise
+from advisor_harness.evals.reports.summary import CaseRow, SuiteSummary, Summary, summarise
 from advisor_harness.evals.reports.words import clip, gate_text, one_line, share_met, visible
 from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import GateResult, Precondition, RunVerdict, Verdict
 
-__all__ = ['render']
+__all__ = ['render', 'render_summary']
 
 _LONGEST_MESSAGE = 500
 
 
 def render(verdict: RunVerdict, store: RunStore) -> str:
-    """The report as JUnit XML.
+    """The report as JUnit XML: `render_summary` of the run's records."""
+    return render_summary(summarise(verdict, store))
+
+
+def render_summary(summary: Summary) -> str:
+    """The report of a run that was summarised already.
 
     `<failure>` is an assertion or a gate that failed, `<error>` a crash or something that was not measured, `<skipped>`
     a case that the policy sets aside. A precondition is listed when it is not met.
     """
     root = ET.Element('testsuites', name='advisor-harness')
-    root.extend(_suite(suite, verdict.run_id) for suite in summarise(verdict, store).suites)
+    root.extend(_suite(suite, summary.verdict.run_id) for suite in summary.suites)
     for element in (*root, root):
         _count(element)
     ET.indent(root)

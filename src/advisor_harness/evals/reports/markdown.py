@@ -21,7 +21,7 @@ from advisor_harness.evals.reports.words import (
 from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import GateResult, RunVerdict
 
-__all__ = ['LONGEST', 'render']
+__all__ = ['LONGEST', 'render', 'render_summary']
 
 LONGEST = 65_536
 """Most characters of a comment on GitHub."""
@@ -34,12 +34,16 @@ _MARKUP = re.compile(r'([\\`*_{}\[\]|#~])')
 
 
 def render(verdict: RunVerdict, store: RunStore) -> str:
-    """The report as Markdown of at most `LONGEST` characters.
+    """The report as Markdown: `render_summary` of the run's records."""
+    return render_summary(summarise(verdict, store))
+
+
+def render_summary(summary: Summary) -> str:
+    """The report of a run that was summarised already, of at most `LONGEST` characters.
 
     The verdict comes first and the gates of every suite before the first failing case, so that what does not fit is
     what matters least. A block is shown whole or not at all, and the last line says how many there are.
     """
-    summary = summarise(verdict, store)
     blocks = [*_overview(summary), *(_suite(suite) for suite in summary.suites)]
     to_look_at = [row for suite in summary.suites for row in suite.not_fine]
     blocks += [_details(row) for row in to_look_at]

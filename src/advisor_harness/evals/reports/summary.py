@@ -6,8 +6,10 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
+from advisor_harness.evals.measure import Unit
 from advisor_harness.evals.records import CaseKey, CaseRecord, State
 from advisor_harness.evals.reports.words import clip, number, plural, share_met
 from advisor_harness.evals.store import RunStore
@@ -46,18 +48,24 @@ class CaseRow:
         """Name of the row within its suite."""
         return f'{self.case} [{self.arm}]'
 
-    @property
+    @cached_property
     def state(self) -> State:
         """The worst state of the repeats; one that left no record was cut off."""
         states = {record.state for record in self.records} | ({'cancelled'} if self.missing else set[State]())
         return next(state for state in _WORST_FIRST if state in states)
 
     @property
+    def unit(self) -> Unit:
+        """The row as measurements take it."""
+        tags = self.records[0].tags if self.records else ()
+        return Unit(case=self.case, arm=self.arm, tags=tags, records=(*self.records, *(None for _ in self.missing)))
+
+    @property
     def fine(self) -> bool:
         """Whether there is nothing to tell: every repeat is `ok`, fully traced and used its recording exactly."""
         return self.state == 'ok' and not self.why
 
-    @property
+    @cached_property
     def why(self) -> tuple[str, ...]:
         """What is wrong, one text for each fault; texts of a recording that does not match have several lines."""
         faults = {record.repeat: tuple(_faults(record)) for record in self.records}
@@ -90,7 +98,7 @@ class SuiteSummary:
         counted = Counter(row.state for row in self.rows if row.quarantined is None)
         return {state: counted[state] for state in _WORST_FIRST if counted[state]}
 
-    @property
+    @cached_property
     def not_fine(self) -> tuple[CaseRow, ...]:
         """The rows that need a look."""
         return tuple(row for row in self.rows if row.quarantined is None and not row.fine)
@@ -100,6 +108,11 @@ class SuiteSummary:
         """The rows that the policy quarantines."""
         return tuple(row for row in self.rows if row.quarantined is not None)
 
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The rows that count, as measurements take them."""
+        return tuple(row.unit for row in self.rows if row.quarantined is None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
@@ -108,7 +121,7 @@ class Summary:
     verdict: RunVerdict
     suites: tuple[SuiteSummary, ...]
 
-    @property
+    @cached_property
     def rows(self) -> tuple[CaseRow, ...]:
         """The rows of all suites."""
         return tuple(row for suite in self.suites for row in suite.rows)

@@ -3,29 +3,53 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from advisor_harness.evals.verdict import GateResult, Precondition
+from advisor_harness.evals.verdict import GateResult, Precondition, SuiteVerdict
 
 if TYPE_CHECKING:
     from advisor_harness.evals.reports.summary import SuiteSummary, Summary
 
 __all__ = [
+    'PROVES',
+    'REGIMES',
     'answers',
+    'change',
     'clip',
     'counted',
+    'detectable_text',
+    'gate_change',
     'gate_table',
     'gate_text',
+    'interval_text',
     'number',
     'one_line',
+    'percent',
     'plural',
     'share_met',
     'visible',
+    'worth_showing',
 ]
 
+PROVES: Mapping[str, str] = {
+    'provider': 'A model of a provider gave these answers: they show what the agent does with that model, as of the '
+    'day of the recording.',
+    'local model': 'A model on the machine that recorded gave these answers: real behaviour, but of a small model.',
+    'emulator': 'These answers were authored. They show that the agent, the advisor and the gates do the right thing '
+    'when such answers come. They do not show that a model would give them, nor that its advice would help.',
+    'unknown': 'The recording does not say who answered, so it shows nothing about any model.',
+}
+"""What a verdict that rests on recordings of each kind shows, and what it does not."""
+
+REGIMES: Mapping[str, str] = {
+    'replay': 'Replay: every answer comes from a recording, so any difference is caused by what changed here.',
+    'sampled': 'Sampled: models may answer differently each time, so a difference may be chance.',
+}
+"""What the two regimes mean for a comparison."""
+
 _INVISIBLE = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]')
-_GATE_HEADINGS = ('gate', 'arm', 'value', 'scored', 'baseline', 'limit', 'verdict', 'detail')
+_GATE_HEADINGS = ('gate', 'arm', 'value', 'scored', 'baseline', 'change', 'interval', 'p', 'limit', 'verdict', 'detail')
 
 
 def number(value: float | None) -> str:
@@ -36,6 +60,24 @@ def number(value: float | None) -> str:
         return str(int(value))
     text = f'{value:.3f}'
     return f'{value:.6g}' if float(text).is_integer() else text
+
+
+def percent(share: float) -> str:
+    """A share in percent, never rounded to all or nothing."""
+    text = f'{100 * share:.1f}'
+    if text in ('0.0', '100.0') and share not in (0, 1):
+        text = f'{100 * share:.3g}' if share < 0.5 else '> 99.9'
+    return f'{text.removesuffix(".0")} %'
+
+
+def change(delta: float | None) -> str:
+    """A difference with its sign; empty where there is none to tell."""
+    return '' if delta is None else f'{"+" if delta > 0 else ""}{number(delta)}'
+
+
+def interval_text(interval: tuple[float, float] | None) -> str:
+    """Lower and upper bound; empty without an interval."""
+    return '' if interval is None else f'{number(interval[0])} to {number(interval[1])}'
 
 
 def clip(text: str, limit: int) -> str:
@@ -76,6 +118,15 @@ def answers(summary: Summary) -> str:
     return f'{text}; {plural(without, "case")} without a recording' if without else text
 
 
+def detectable_text(verdict: SuiteVerdict) -> str:
+    """What the suite cannot see, in a sentence; empty where the verdict does not say."""
+    facts = verdict.detectable
+    drop, n = facts.get('drop'), facts.get('n')
+    if drop is not None and n is not None:
+        return f'this suite (n={n}) cannot see drops below {number(100 * drop)} pp'
+    return ', '.join(f'{name}: {value}' for name, value in facts.items())
+
+
 def share_met(condition: Precondition) -> str:
     """A precondition with its denominator; `none` where there is nothing that it could ask for."""
     if condition.n_met is None or condition.n_expected is None:
@@ -97,10 +148,20 @@ def _gate_cells(gate: GateResult) -> tuple[str, ...]:
         number(gate.value),
         f'{gate.n_scored}/{gate.n_expected}',
         '' if gate.baseline is None else number(gate.baseline),
+        change(gate_change(gate)),
+        interval_text(gate.interval),
+        '' if gate.p_value is None else number(gate.p_value),
         gate.limit,
         gate.verdict,
         clip(gate.detail or '', 300),
     )
+
+
+def gate_change(gate: GateResult) -> float | None:
+    """How far a gate's value is from the baseline's; `None` without a baseline."""
+    if gate.delta is not None or gate.value is None or gate.baseline is None:
+        return gate.delta
+    return gate.value - gate.baseline
 
 
 def worth_showing(gates: Sequence[GateResult], most: int) -> Sequence[GateResult]:
