@@ -53,7 +53,7 @@ class PortabilityReport:
     """In the order of the messages; what stands in no message comes last."""
     estimated_tokens: int | None = None
     """Estimated length of the history as it would be sent, in tokens: text by its size, files only where a least
-    figure is known, tools not at all. `None` when nothing was estimated, because something blocks."""
+    figure is known, tools not at all. `None` in a report that was not made for a history."""
 
     @property
     def blocking(self) -> list[PortabilityIssue]:
