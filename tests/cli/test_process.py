@@ -61,10 +61,11 @@ def test_an_interrupted_run_keeps_what_ended(folder: Path) -> None:
         stdout, rest = process.communicate(timeout=60)
     (run,) = Path('runs').iterdir()
     assert (first, stdout, rest, process.returncode) == (
-        ' 50 %  1 of 2 cases: 1 ok\n',
+        ' 50 %  1 of 2 cases: 1 ok; cost unknown\n',
         '',
-        f'interrupted: 1 of 2 cases ended and are kept in runs/{run.name}; '
-        f'judge them with: advisor-harness gate {run.name}\n',
+        f'interrupted: 1 of 2 cases ended and are kept in runs/{run.name}\n'
+        f'finish the run with:  advisor-harness run --resume {run.name}\n'
+        f'or judge what ended:  advisor-harness gate {run.name}\n',
         130,
     )
     result = invoke('gate', run.name)
@@ -93,5 +94,8 @@ def test_a_suite_may_use_logfire_without_a_token(folder: Path) -> None:
     write_project(folder, suite=f'{configured}logfire.instrument_pydantic_ai()\n{SUITE}')
     with started('run') as process:
         stdout, stderr = process.communicate()
-    assert (process.returncode, stderr) == (0, ' 50 %  1 of 2 cases: 1 ok\n100 %  2 of 2 cases: 2 ok\n')
+    assert (process.returncode, stderr) == (
+        0,
+        ' 50 %  1 of 2 cases: 1 ok; cost unknown\n100 %  2 of 2 cases: 2 ok; cost unknown\n',
+    )
     assert '  preconditions   cassettes none ✓   traces 2/2 ✓   scored 2/2 ✓\n' in stdout

@@ -50,7 +50,9 @@ def test_a_run_that_a_gate_blocks(folder: Path, snapshot: SnapshotAssertion) -> 
 def test_progress_is_a_line_for_every_tenth_on_stderr(folder: Path) -> None:
     """Where nobody watches, progress is lines, and standard output is the report alone."""
     write_project(folder)
-    assert invoke('run').stderr == ' 50 %  1 of 2 cases: 1 ok\n100 %  2 of 2 cases: 2 ok\n'
+    assert invoke('run').stderr == (
+        ' 50 %  1 of 2 cases: 1 ok; cost unknown\n100 %  2 of 2 cases: 2 ok; cost unknown\n'
+    )
 
 
 def test_json_keeps_stdout_for_json_lines(folder: Path) -> None:
@@ -90,6 +92,10 @@ def test_only_failed_runs_the_rest_of_the_newest_run(folder: Path) -> None:
     result = invoke('run', '--only-failed')
     assert (result.exit_code, result.stdout.count('a task may print')) == (1, 1)
     assert 'total         3 cases: 1 failed, 2 ok in 1 suite\n' in result.stdout
+    assert result.stderr == (
+        '2 of 3 cases were ok in the newest run and are carried over, 1 to run\n'
+        '100 %  3 of 3 cases: 1 failed, 2 ok; cost unknown\n'
+    )
 
 
 def test_another_policy_judges_the_run(folder: Path) -> None:

@@ -230,6 +230,7 @@ async def test_run_json_says_what_ran() -> None:
         'dataset_sha256': described['dataset_sha256'],
         'scorers_sha256': described['scorers_sha256'],
         'code_sha256': None,
+        'case_sha256': described['case_sha256'],
     }
 
 
