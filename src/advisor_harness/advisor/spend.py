@@ -102,7 +102,7 @@ def note_consultation(messages: list[ModelMessage], at: int, consultation: Consu
         message = messages[index]
         if isinstance(message, ModelResponse):
             notes = _notes(message)
-            local = [*notes.get('local', []), _note(consultation, run_id)]
+            local = _in_order([*notes.get('local', []), _note(consultation, run_id)], message)
             messages[index] = _with_notes(message, {**notes, 'local': local})
             return
 
@@ -137,6 +137,12 @@ def noting_native(
     else:
         return response
     return _with_notes(response, {**_notes(response), 'native': {'run_id': run_id, **_as_json(taken)}})
+
+
+def _in_order(notes: list[dict[str, Any]], response: ModelResponse) -> list[dict[str, Any]]:
+    """The notes in the order of the calls, not of their ends: what an engine replays must have the same messages."""
+    calls = [part.tool_call_id for part in response.parts if isinstance(part, ToolCallPart)]
+    return sorted(notes, key=lambda note: calls.index(note['call_id']) if note['call_id'] in calls else len(calls))
 
 
 def _spent(
