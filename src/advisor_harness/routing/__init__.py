@@ -14,6 +14,7 @@ from advisor_harness.routing.errors import (
     RoutingError as RoutingError,
 )
 from advisor_harness.routing.failover import FailoverModel as FailoverModel
+from advisor_harness.routing.policies import SelectRoute as SelectRoute
 from advisor_harness.routing.portability import (
     Portability as Portability,
     PortabilityError as PortabilityError,
@@ -24,6 +25,7 @@ from advisor_harness.routing.portability import (
 )
 from advisor_harness.routing.route import Route as Route
 from advisor_harness.routing.router import Router as Router
+from advisor_harness.routing.semantic import SemanticRoute as SemanticRoute
 from advisor_harness.routing.state import (
     InMemoryRouteStore as InMemoryRouteStore,
     RouteState as RouteState,
@@ -48,6 +50,8 @@ __all__ = [
     'RouteSwitch',
     'Router',
     'RoutingError',
+    'SelectRoute',
+    'SemanticRoute',
     'ServerSideHistoryError',
     'SqliteRouteStore',
 ]
