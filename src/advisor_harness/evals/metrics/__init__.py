@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from advisor_harness.evals.metrics import names
+from advisor_harness.evals.metrics.agreement import judge_agreement
 from advisor_harness.evals.metrics.asking import (
     ask_calibration,
     consult_precision,
@@ -17,6 +18,7 @@ from advisor_harness.evals.metrics.asking import (
     false_consult_rate,
     oracle_recall,
 )
+from advisor_harness.evals.metrics.bounds import lower_of, upper_of
 from advisor_harness.evals.metrics.evidence import replay_fidelity, trace_completeness
 from advisor_harness.evals.metrics.facts import added_seconds_p95, mean_fact
 from advisor_harness.evals.metrics.faults import error_propagation, retry_recovery
@@ -44,12 +46,14 @@ def _metric(number: int, unit: MetricUnit, direction: Direction | None, measure:
 
 METRICS: Mapping[str, Metric] = {
     'lift': _metric(1, 'score', 'up', lift),
+    'lift_lower': _metric(1, 'score', 'up', lower_of(lift, 'lift')),
     'noise_floor': _metric(1, 'score', None, noise_floor),
     'gap_recovered': _metric(2, 'share', 'up', gap_recovered),
     'average_gap_recovered': _metric(2, 'share', 'up', average_gap_recovered),
     'consults_for_half_gap': _metric(2, 'share', 'down', consults_for_half_gap),
     'helpful_flips': _metric(3, 'share', 'up', helpful_flips),
     'harmful_flips': _metric(3, 'share', 'down', harmful_flips),
+    'harmful_flips_upper': _metric(3, 'share', 'down', upper_of(harmful_flips, 'harmful_flips')),
     'net_flips': _metric(3, 'share', 'up', net_flips),
     'consult_recall': _metric(4, 'share', 'up', consult_recall),
     'oracle_recall': _metric(4, 'share', 'up', oracle_recall),
@@ -62,6 +66,7 @@ METRICS: Mapping[str, Metric] = {
     'rsr': _metric(8, 'share', 'up', rsr),
     'advice_correctness': _metric(9, 'share', 'up', mean_fact(names.ADVICE_CORRECTNESS)),
     'harmful_advice_rate': _metric(10, 'share', 'down', harmful_advice_rate),
+    'harmful_advice_upper': _metric(10, 'share', 'down', upper_of(harmful_advice_rate, 'harmful_advice_rate')),
     'advice_tokens': _metric(11, 'score', None, mean_fact(names.ADVICE_TOKENS)),
     'advice_truncated': _metric(11, 'share', 'down', mean_fact(names.ADVICE_TRUNCATED)),
     'advice_empty': _metric(11, 'share', 'down', mean_fact(names.ADVICE_EMPTY)),
@@ -80,5 +85,6 @@ METRICS: Mapping[str, Metric] = {
     'replay_fidelity': _metric(20, 'share', 'up', replay_fidelity),
     'context_hygiene': _metric(21, 'share', 'up', mean_fact(names.CONTEXT_HYGIENE)),
     'ask_calibration': _metric(22, 'share', 'up', ask_calibration),
+    'judge_agreement': _metric(0, 'score', 'up', judge_agreement),
 }
 """Every metric over several cases, by the name that policies use."""

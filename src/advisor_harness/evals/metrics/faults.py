@@ -21,7 +21,8 @@ def retry_recovery(units: Sequence[Unit], *, of: str | None, arm: str, against: 
     """
     chosen = units_in(units, arm)
     grades = grade(units, of)
-    known = [unit for unit in chosen if fact(unit, ADVISOR_FAILURES) is not None and grades(unit) is not None]
+    # A case that consulted nobody has no failures to tell of.
+    known = [unit for unit in chosen if grades(unit) is not None and _told(unit)]
     failed = [unit for unit in known if (fact(unit, ADVISOR_FAILURES) or 0) > 0]
     passed = sum((grades(unit) or 0) >= PASSING for unit in failed)
     missing = labels(unit for unit in chosen if unit not in known)
@@ -46,5 +47,10 @@ def error_propagation(units: Sequence[Unit], *, of: str | None, arm: str, agains
             ended[kind] += int(said.get(ADVISOR_ENDED_RUN) == 1)
     by_class = ', '.join(f'{kind} {ended[kind]} of {count}' for kind, count in sorted(errors.items()))
     what = f'failed consultations end the run: {by_class}' if by_class else 'failed consultation'
-    missing = labels(unit for unit in chosen if fact(unit, ADVISOR_FAILURES) is None and not scored(unit))
+    missing = labels(unit for unit in chosen if not _told(unit))
     return share(ended.total(), errors.total(), n_scored=len(known), of_what=what, missing=missing)
+
+
+def _told(unit: Unit) -> bool:
+    """Whether it is known how many consultations failed."""
+    return fact(unit, ADVISOR_FAILURES) is not None or scored(unit)

@@ -30,6 +30,7 @@ __all__ = [
     'REFUSED_CALLS',
     'STRUCTURED_EVENTUALLY',
     'STRUCTURED_FIRST',
+    'label_of',
 ]
 
 CONSULTED: Final = 'Consulted'
@@ -74,3 +75,8 @@ CONTEXT_HYGIENE: Final = 'ContextHygiene'
 """1 when the advisor's requests hold nothing that they must not, else 0."""
 CONFIDENCE: Final = 'Confidence'
 """How sure the executor says it is, 0 to 1."""
+
+
+def label_of(judge: str) -> str:
+    """Name of the score that holds what a person said where a judge says `judge`."""
+    return f'{judge}.label'

@@ -21,6 +21,7 @@ from advisor_harness.evals.scorers.failures import (
     ExpectedRefusals,
     RequestCount,
 )
+from advisor_harness.evals.scorers.judges import Judge
 from advisor_harness.evals.scorers.limits import AdvisorFailures, QuotaCompliance, StructuredAttempts
 from advisor_harness.evals.scorers.reliance import Adherence, AdviceCorrectness, Confidence, ExpectedDecision
 from advisor_harness.evals.scorers.traces import OwnSpansValid
@@ -43,6 +44,7 @@ __all__ = [
     'ExpectedOutcomes',
     'ExpectedRefusals',
     'ExpectedSelection',
+    'Judge',
     'NotAnEcho',
     'NotTruncated',
     'OwnSpansValid',
@@ -70,6 +72,7 @@ ALL: tuple[type[Evaluator[Any, Any, Any]], ...] = (
     ExpectedOutcomes,
     ExpectedRefusals,
     ExpectedSelection,
+    Judge,
     NotAnEcho,
     NotTruncated,
     OwnSpansValid,
