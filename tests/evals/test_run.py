@@ -224,6 +224,7 @@ async def test_run_json_says_what_ran() -> None:
         'selected': ['b'],
         'all_arms': ['solo', 'advised'],
         'metrics': {'EqualsExpected': None},
+        'judges': [],
         'cassettes': None,
         'policy': None,
         'policy_sha256': None,

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 from pydantic_evals import Case, Dataset
-from pydantic_evals.evaluators import Evaluator
+from pydantic_evals.evaluators import Evaluator, GEval, LLMJudge
 from yaml import MarkedYAMLError
 
 from advisor_harness.evals import scorers
@@ -62,6 +62,13 @@ class SuiteCases:
     def metrics(self) -> dict[str, MetricKind | None]:
         """Names that the scorers are known to use, and what kind of value they promise."""
         return {each.get_default_evaluation_name(): _kind(each) for each in self.every_scorer()}
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Names of the results of judges, ours and those of pydantic-evals, each once."""
+        judging = [each for each in self.every_scorer() if isinstance(each, scorers.Judge | LLMJudge | GEval)]
+        names = [each.get_default_evaluation_name() for each in judging]
+        return tuple(dict.fromkeys(name + end for name in names for end in ('', '_pass', '_score')))
 
     def every_scorer(self) -> Iterator[AnyEvaluator]:
         """The scorers for every case, then those of single cases."""

@@ -69,6 +69,8 @@ class SuiteMeta:
     """Arms that the suite has."""
     metrics: Mapping[str, MetricKind | None] = field(default_factory=dict[str, 'MetricKind | None'])
     """Names that the scorers are known to give to their results; `None` where only a run shows what kind they are."""
+    judges: tuple[str, ...] = ()
+    """Names of the results that models gave: a gate on one blocks only if it agrees with people."""
     cassettes: str | None = None
     """Folder of the recordings, relative to the current directory; `None` when the suite has none."""
     policy: str | None = None
@@ -166,6 +168,7 @@ def _suite_from_json(data: Mapping[str, Any]) -> SuiteMeta:
     parts: dict[str, Any] = {
         **data,
         'arms': tuple(data['arms']),
+        'judges': tuple(data.get('judges', ())),
         'all_arms': tuple(data['all_arms']),
         'cases': {case: tuple(tags) for case, tags in data['cases'].items()},
         'selected': None if selected is None else tuple(selected),

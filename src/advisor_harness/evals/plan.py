@@ -79,6 +79,7 @@ class SuitePlan:
             selected=tuple(cast(str, case.name) for case in self.selected) if narrowed else None,
             all_arms=suite.arm_names,
             metrics=self.cases.metrics,
+            judges=self.cases.judges,
             cassettes=None if suite.cassettes_folder is None else shown(suite.cassettes_folder),
             policy=None if policy is None else shown(policy),
             policy_sha256=None if policy is None else Policy.from_file(policy).sha256,
