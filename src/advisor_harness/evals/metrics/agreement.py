@@ -89,7 +89,7 @@ def judge_agreement(units: Sequence[Unit], *, of: str | None, arm: str, against:
     Undefined without `of`, and where all verdicts are the same.
     """
     if of is None:
-        return Measurement(value=None, n_scored=0, n_expected=0, detail='undefined: `of` must name the judge')
+        return Measurement(value=None, n_scored=0, n_expected=0, detail='`of` must name the judge')
     agreement = agreement_of(of, units)
     n = len(agreement.verdicts)
     return Measurement(

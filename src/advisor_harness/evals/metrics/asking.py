@@ -73,7 +73,7 @@ def ask_calibration(units: Sequence[Unit], *, of: str | None, arm: str, against:
         value=wins / (len(need) * len(needless)) if defined else None,
         n_scored=len(said),
         n_expected=len(said) + len(missing),
-        detail=detail if defined else f'undefined: {detail}',
+        detail=detail if defined else f'{detail}',
         missing=missing,
     )
 

@@ -25,7 +25,7 @@ def _end(measure: Measure, name: str, end: int, word: str) -> Measure:
     def bound(units: Sequence[Unit], *, of: str | None, arm: str, against: str) -> Measurement:
         found = measure(units, of=of, arm=arm, against=against)
         if found.interval is None:
-            why = found.detail if found.value is None else f'undefined: {name} has no interval over so few cases'
+            why = found.detail if found.value is None else f'{name} has no interval over so few cases'
             return replace(found, value=None, detail=why)
         return replace(found, value=found.interval[end], detail=f'{name} is {found.value:.3f}: {found.detail}')
 

@@ -25,7 +25,7 @@ def trace_completeness(units: Sequence[Unit], *, of: str | None, arm: str, again
         value=len(whole) / len(known) if known else None,
         n_scored=len(known),
         n_expected=len(chosen),
-        detail=f'not complete: {broken[0]}' if broken else None if known else 'undefined: no case',
+        detail=f'not complete: {broken[0]}' if broken else None if known else 'no case',
         missing=labels(unit for unit in chosen if unit not in known),
     )
 
@@ -50,6 +50,6 @@ def replay_fidelity(units: Sequence[Unit], *, of: str | None, arm: str, against:
         value=fmean(shares) if shares else None,
         n_scored=len(shares),
         n_expected=len(chosen),
-        detail=f'{missed} missed, {unused} left over' if shares else 'undefined: no recordings',
+        detail=f'{missed} missed, {unused} left over' if shares else 'no recordings',
         missing=labels(unit for unit in chosen if unit not in known),
     )

@@ -27,7 +27,7 @@ def mean_fact(name: str) -> Measure:
             n_expected=len(values) + len(missing),
             detail=f'{len(values)} of {len(units_in(units, arm))} cases have {name}'
             if values
-            else f'undefined: no case has {name}',
+            else f'no case has {name}',
             missing=missing,
         )
 
@@ -42,7 +42,7 @@ def added_seconds_p95(units: Sequence[Unit], *, of: str | None, arm: str, agains
         value=nearest_rank(values, 0.95) if values else None,
         n_scored=len(values),
         n_expected=len(values) + len(missing),
-        detail=None if values else f'undefined: no case has {ADVISOR_LATENCY_S}',
+        detail=None if values else f'no case has {ADVISOR_LATENCY_S}',
         missing=missing,
     )
 

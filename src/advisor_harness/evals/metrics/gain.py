@@ -62,7 +62,7 @@ def noise_floor(units: Sequence[Unit], *, of: str | None, arm: str, against: str
             after.append(second)
     if not chosen:
         return Measurement(
-            value=None, n_scored=0, n_expected=0, detail=f'undefined: arm {against!r} ran once (`Suite.repeat`)'
+            value=None, n_scored=0, n_expected=0, detail=f'arm {against!r} ran once (`Suite.repeat`)'
         )
     changed = sum(first != second for first, second in zip(before, after, strict=True))
     return Measurement(
@@ -89,13 +89,13 @@ def gap_recovered(units: Sequence[Unit], *, of: str | None, arm: str, against: s
     lost = [pair.ours.label for pair in ours.pairs if pair.ours.case in strong_cases - set(grades)]
     sample = Sample(pairs=pairs, missing=(*ours.missing, *lost))
     if not pairs:
-        return sample.measured(None, f'undefined: no case ran in {arm!r}, {against!r} and {Arm.STRONG.value!r}')
+        return sample.measured(None, f'no case ran in {arm!r}, {against!r} and {Arm.STRONG.value!r}')
     gained = fmean(pair.q - pair.q_other for pair in pairs)
     gap = fmean(grades[pair.ours.case] - pair.q_other for pair in pairs)
     detectable = minimum_detectable_effect(len(pairs), churn=0.0, alpha=0.05, power=0.8)
     if detectable is None or gap < detectable:
         can = 'none' if detectable is None else f'{detectable:.3f} or more'
-        return sample.measured(None, f'undefined: the gap is {gap:.3f}; {len(pairs)} cases can detect {can}')
+        return sample.measured(None, f'the gap is {gap:.3f}; {len(pairs)} cases can detect {can}')
     return sample.measured(gained / gap, f'{gained:+.3f} of a gap of {gap:.3f}')
 
 
@@ -113,7 +113,7 @@ def average_gap_recovered(units: Sequence[Unit], *, of: str | None, arm: str, ag
         value=fmean(values) if defined else None,
         n_scored=steps[0][1].n_scored if steps else 0,
         n_expected=steps[0][1].n_expected if steps else 0,
-        detail=f'over {len(steps)} limits' if defined else f'undefined: {needs}',
+        detail=f'over {len(steps)} limits' if defined else f'{needs}',
     )
 
 
@@ -129,7 +129,7 @@ def consults_for_half_gap(units: Sequence[Unit], *, of: str | None, arm: str, ag
         value=min(enough) if enough else None,
         n_scored=first.n_scored if first else 0,
         n_expected=first.n_expected if first else 0,
-        detail=None if enough else f'undefined: no arm named {arm}@<limit> recovers half of the gap',
+        detail=None if enough else f'no arm named {arm}@<limit> recovers half of the gap',
     )
 
 
@@ -152,7 +152,7 @@ def net_flips(units: Sequence[Unit], *, of: str | None, arm: str, against: str) 
     sample = pairs_of(units, of=of, arm=arm, against=against)
     helpful, harmful = _flips(sample)
     if not sample.pairs:
-        return sample.measured(None, 'undefined: no pair of cases')
+        return sample.measured(None, 'no pair of cases')
     p = mcnemar_exact(len(harmful), len(helpful))
     detail = f'{len(helpful)} helpful, {len(harmful)} harmful; exact McNemar, harm: p = {p:.3g}'
     return sample.measured((len(helpful) - len(harmful)) / len(sample.pairs), detail)
@@ -160,7 +160,7 @@ def net_flips(units: Sequence[Unit], *, of: str | None, arm: str, against: str) 
 
 def _difference(sample: Sample, before: Sequence[float], after: Sequence[float]) -> Measurement:
     if not before:
-        return sample.measured(None, 'undefined: no pair of cases')
+        return sample.measured(None, 'no pair of cases')
     value = fmean(after) - fmean(before)
     return sample.measured(value, f'{fmean(before):.3f} to {fmean(after):.3f}', _interval(before, after))
 

@@ -35,7 +35,7 @@ def cost_per_point(units: Sequence[Unit], *, of: str | None, arm: str, against: 
     kept = [pair for pair, cost in steps if cost is not None]
     sample = Sample(pairs=kept, missing=(*sample.missing, *unpriced))
     if not known:
-        return sample.measured(None, 'undefined: no pair of cases with known prices')
+        return sample.measured(None, 'no pair of cases with known prices')
     cost, gain = (fmean(values) for values in zip(*known, strict=True))
     if gain <= 0:
         word = 'dominated' if cost > 0 else 'saves'

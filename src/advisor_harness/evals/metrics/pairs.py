@@ -75,7 +75,7 @@ class Sample:
     def share(self, hits: int, total: int, of_what: str) -> Measurement:
         """`hits` of `total` with a Clopper-Pearson interval; undefined where there is nothing to count."""
         if not total:
-            return self.measured(None, f'undefined: no {of_what}' if self.pairs else 'undefined: no pair of cases')
+            return self.measured(None, f'no {of_what}' if self.pairs else 'no pair of cases')
         return self.measured(hits / total, f'{hits} of {total} {of_what}', clopper_pearson(hits, total))
 
 
@@ -139,7 +139,7 @@ def share(hits: int, total: int, *, n_scored: int, of_what: str, missing: tuple[
         n_scored=n_scored,
         n_expected=n_scored + len(missing),
         interval=clopper_pearson(hits, total) if total else None,
-        detail=f'{hits} of {total} {of_what}' if total else f'undefined: no {of_what}',
+        detail=f'{hits} of {total} {of_what}' if total else f'no {of_what}',
         missing=missing,
     )
 
