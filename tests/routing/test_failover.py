@@ -87,13 +87,13 @@ async def plain(model: Model) -> str:
     ids=lambda error: type(error).__name__,
 )
 async def test_whatever_fails_before_an_answer_moves_on(run: Any, error: Exception) -> None:
-    """Errors of the provider and refusals of content alike give the next model its turn, streamed or not."""
+    """R15: errors of the provider and refusals of content alike give the next model its turn, streamed or not."""
     line = Line(first=error, second=None, third=None)
     assert (await run(FailoverModel(*line.models())), line.asked) == ('second', ['first', 'second'])
 
 
 async def test_a_stream_is_committed_with_its_first_event() -> None:
-    """What fails after an event was handed on is raised, and no other model is asked."""
+    """R15: what fails after an event was handed on is raised, and no other model is asked."""
 
     async def breaks(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
         yield 'partial '
@@ -124,7 +124,7 @@ async def test_a_group_raised_by_the_consumer_is_not_an_exhaustion() -> None:
 
 @pytest.mark.parametrize('run', [plain, streamed])
 async def test_a_cancelled_request_asks_nobody_else(run: Any) -> None:
-    """Cancelling the caller ends the request: no other model is asked."""
+    """R15: cancelling the caller ends the request: no other model is asked."""
     line, begun = Line(second=None), asyncio.Event()
 
     async def hang(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
@@ -146,7 +146,7 @@ async def test_a_cancelled_request_asks_nobody_else(run: Any) -> None:
 
 @pytest.mark.parametrize('run', [plain, streamed])
 async def test_exhaustion_raises_one_group_with_every_attempt(run: Any) -> None:
-    """The group has each model's error and attempt in order; it is a `ModelAPIError` that names the chain."""
+    """R15: the group has each model's error and attempt in order; it is a `ModelAPIError` that names the chain."""
     errors = [UNAVAILABLE, UserError('no files'), TimeoutError('slow')]
     line = Line(**dict(zip('abc', errors, strict=True)))
     with pytest.raises(FallbackExceptionGroup) as caught:
@@ -171,7 +171,7 @@ async def test_nested_chains_raise_one_flat_group() -> None:
 
 @pytest.mark.parametrize('run', [plain, streamed])
 async def test_chains_nest_in_each_other_and_in_fallback_models(run: Any) -> None:
-    """An exhausted chain is one failed model of the chain around it, also of a `FallbackModel` with its usual rule."""
+    """R15: an exhausted chain is one failed model of the chain around it, a `FallbackModel` included."""
     for outer in (FailoverModel, FallbackModel):
         line = Line(a=UNAVAILABLE, b=UNAVAILABLE, c=None)
         a, b, c = line.models()
@@ -218,7 +218,7 @@ class Clock:
 
 
 async def test_a_model_that_was_down_is_skipped_until_its_cooldown_is_over() -> None:
-    """Within the cooldown the second model is asked first; afterwards the first has its turn again."""
+    """R15: within the cooldown the second model is asked first; afterwards the first has its turn again."""
     line, clock = Line(first=UNAVAILABLE, second=None), Clock()
     model = FailoverModel(*line.models(), cooldown=30, clock=clock)
     for _ in range(2):

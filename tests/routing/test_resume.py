@@ -29,7 +29,7 @@ def paused(metadata: dict[str, Any] | None) -> list[ModelMessage]:
 
 
 async def test_the_stamped_route_resumes_the_turn_and_keeps_it() -> None:
-    """The run gets the model from the stamp; its response bears the route, and its request the route's settings."""
+    """R8: the run gets the model from the stamp; its response bears the route, and its request the route's settings."""
     seen: list[AgentInfo] = []
     smart = talker('smart', seen=seen)
     router = Router({'fast': talker('fast'), 'smart': Route(smart, ModelSettings(temperature=0.1))})
@@ -79,7 +79,7 @@ def test_a_finished_response_needs_no_model() -> None:
 
 @pytest.mark.parametrize(('metadata', 'served'), [(None, 'smart'), ({'router': mark(None, 'given')}, 'function:given')])
 def test_a_response_without_a_route_cannot_be_resumed_by_one(metadata: Any, served: str) -> None:
-    """Without a stamp, or with one that names no route, the error says which model gave the response."""
+    """R8: without a stamp, or with one that names no route, the error says which model gave the response."""
     with pytest.raises(NoActiveRouteError) as error:
         Router({'fast': talker('fast')}).resume_model(paused(metadata))
     assert str(error.value) == (

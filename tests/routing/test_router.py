@@ -126,7 +126,7 @@ def test_options_are_checked_early(options: dict[str, Any], kind: type[Exception
 
 
 async def test_the_default_is_the_first_route_unless_one_is_named() -> None:
-    """Without `default_route` the first registered route is the default, also after the table has changed."""
+    """R1: without `default_route` the first registered route is the default, also after the table has changed."""
     assert await two().get_active_route('c1') == 'fast'
     assert await two(default_route='smart').get_active_route('c1') == 'smart'
     router = two()
@@ -154,7 +154,7 @@ async def test_a_removed_default_is_not_replaced_in_silence() -> None:
 
 
 async def test_reading_the_active_route_writes_nothing() -> None:
-    """After any number of reads a store is still empty and a history is what it was."""
+    """R1: after any number of reads a store is still empty and a history is what it was."""
     store = InMemoryRouteStore()
     router, messages = two(store=store), history('smart')
     before = deepcopy(messages)
@@ -163,7 +163,7 @@ async def test_reading_the_active_route_writes_nothing() -> None:
 
 
 async def test_a_route_that_was_set_is_read_back() -> None:
-    """What was set is active for that conversation and no other, and kept with its reason."""
+    """R2: what was set is active for that conversation and no other, and kept with its reason."""
     router = two()
     await router.set_active_route('c1', 'smart', reason='hard question')
     assert [await router.get_active_route(conversation) for conversation in ('c1', 'c2')] == ['smart', 'fast']
@@ -171,7 +171,7 @@ async def test_a_route_that_was_set_is_read_back() -> None:
 
 
 async def test_an_unknown_name_changes_nothing() -> None:
-    """Setting a route that is not registered fails, names the registered ones and leaves the state as it was."""
+    """R2: setting a route that is not registered fails, names the registered ones and leaves the state as it was."""
     router = two()
     await router.set_active_route('c1', 'smart')
     with pytest.raises(RouteNotFoundError) as error:
@@ -189,7 +189,7 @@ async def test_clearing_gives_the_conversation_back_to_the_default() -> None:
 
 
 async def test_expect_refuses_to_overwrite_another_decision() -> None:
-    """`expect` lets a write through only while the route it names is active; the default counts as active."""
+    """R4: `expect` lets a write through only while the route it names is active; the default counts as active."""
     router = two()
     await router.set_active_route('c1', 'smart', expect='fast')
     with pytest.raises(RouteConflictError) as error:
@@ -280,7 +280,7 @@ async def test_a_stamp_is_looked_up_among_the_routes_and_never_used_as_a_model()
 
 
 async def test_state_keys_are_independent() -> None:
-    """Two routers of one store with two keys do not see each other's routes."""
+    """R3: two routers of one store with two keys do not see each other's routes."""
     store = InMemoryRouteStore()
     one, other = two(store=store, state_key='one'), two(store=store, state_key='other')
     await one.set_active_route('c1', 'smart')

@@ -59,14 +59,14 @@ async def test_a_conversation_moves_to_another_route_and_keeps_its_history() -> 
 
 
 async def test_a_tool_changes_the_route_of_its_own_run() -> None:
-    """The request after the tool is served by the route the tool has set."""
+    """R6: the request after the tool is served by the route the tool has set."""
     router = Router({'fast': talker('fast', calls='escalate'), 'smart': SMART})
     result = await escalating(router).run('hello')
     assert (result.output, routes_of(result.all_messages())) == ('smart', ['fast', 'smart'])
 
 
 async def test_a_run_cadence_keeps_the_route_until_the_run_ends() -> None:
-    """With `cadence='run'` the route that a tool has set waits for the next run."""
+    """R6: with `cadence='run'` the route that a tool has set waits for the next run."""
     router = Router({'fast': talker('fast', calls='escalate'), 'smart': SMART}, cadence='run')
     agent = escalating(router)
     first = await agent.run('hello')
@@ -75,7 +75,7 @@ async def test_a_run_cadence_keeps_the_route_until_the_run_ends() -> None:
 
 
 async def test_everything_in_a_step_sees_the_model_that_serves_it() -> None:
-    """Instructions and settings callables get the route's model as `ctx.model` on every step."""
+    """R6: instructions and settings callables get the route's model as `ctx.model` on every step."""
     seen: list[str] = []
     router = Router({'fast': talker('fast', calls='escalate'), 'smart': SMART})
     agent = escalating(router)
@@ -108,7 +108,7 @@ async def test_settings_belong_to_the_route_that_serves() -> None:
 
 
 async def test_a_model_given_to_the_run_wins_and_leaves_the_route_as_it_is() -> None:
-    """`run(model=...)`, `override(model=...)` serve without the route and its settings; the next run has it again."""
+    """R7: `run(model=...)` and `override` serve without the route and its settings; the next run has it again."""
     seen: list[AgentInfo] = []
     given = talker('given', seen=seen)
     router = Router({'fast': FAST, 'smart': Route(SMART, ModelSettings(temperature=0.1))})
@@ -174,7 +174,7 @@ async def test_a_known_model_id_needs_no_capability() -> None:
 
 
 async def test_a_route_that_is_gone_stops_the_run() -> None:
-    """A persisted route that is not registered any more is an error that names the registered ones."""
+    """R2: a persisted route that is not registered any more is an error that names the registered ones."""
     router = two()
     agent = Agent(capabilities=[router])
     await router.set_active_route('c1', 'smart')
@@ -188,7 +188,7 @@ async def test_a_route_that_is_gone_stops_the_run() -> None:
 
 
 async def test_a_route_that_is_gone_may_fall_back_to_the_default() -> None:
-    """With `on_missing_route='default'` the default serves, and the stored name stays what it was."""
+    """R2: with `on_missing_route='default'` the default serves, and the stored name stays what it was."""
     router = two(on_missing_route='default')
     await router.store.set('router', 'c1', RouteState('gone'))
     result = await Agent(capabilities=[router]).run('hello', conversation_id='c1')
@@ -211,7 +211,7 @@ async def test_a_replaced_route_serves_from_the_next_request_on() -> None:
 
 
 async def test_the_route_travels_with_the_history() -> None:
-    """Through JSON into another agent with an empty store, the conversation keeps the route that served it."""
+    """R3: through JSON into another agent with an empty store, the conversation keeps the route that served it."""
     router = two()
     await router.set_active_route('c1', 'smart')
     first = await Agent(capabilities=[router]).run('hello', conversation_id='c1')
@@ -231,7 +231,7 @@ async def test_the_route_survives_a_restart_in_the_store(tmp_path: Any) -> None:
 
 
 async def test_a_conversation_object_keeps_its_route() -> None:
-    """`conversation=` carries id and history, and so the route."""
+    """R3: `conversation=` carries id and history, and so the route."""
     router = two()
     agent = Agent(capabilities=[router])
     first = await agent.run('hello')
@@ -241,7 +241,7 @@ async def test_a_conversation_object_keeps_its_route() -> None:
 
 
 async def test_a_fork_starts_on_the_default() -> None:
-    """A new conversation from an old history has no route of its own, unless it is given the old one's."""
+    """R3: a new conversation from an old history has no route of its own, unless it is given the old one's."""
     router = two()
     agent = Agent(capabilities=[router])
     await router.set_active_route('c1', 'smart')
@@ -253,7 +253,7 @@ async def test_a_fork_starts_on_the_default() -> None:
 
 
 async def test_a_child_agent_is_not_moved_by_its_parents_route() -> None:
-    """An agent that is run by a tool has its own conversation, so the same router gives it its own route."""
+    """R4: an agent that is run by a tool has its own conversation, so the same router gives it its own route."""
     router = Router({'fast': FAST, 'smart': talker('smart', calls='delegate')})
     child, parent = Agent(capabilities=[router]), Agent(capabilities=[router])
     children: list[str | None] = []
@@ -315,7 +315,7 @@ async def test_two_routers_of_two_keys_stamp_side_by_side() -> None:
 
 @pytest.mark.parametrize('cadence', ['step', 'run'])
 async def test_200_conversations_at_once_do_not_mix(cadence: str) -> None:
-    """Concurrent runs on one agent each follow their own route, also where a tool changes it on the way."""
+    """R4: concurrent runs on one agent each follow their own route, also where a tool changes it on the way."""
     store = InMemoryRouteStore(max_conversations=200)
     router = Router(
         {'fast': talker('fast', calls='escalate'), 'smart': SMART, 'other': talker('other')},

@@ -104,7 +104,7 @@ async def test_profiles_are_documents_and_prompts_are_queries() -> None:
 
 @pytest.mark.parametrize('prompt', [None, '', ' \n', [BinaryContent(b'\x89PNG', media_type='image/png')]])
 async def test_without_text_the_default_serves_and_nothing_is_embedded(prompt: Any) -> None:
-    """No prompt, a blank one and one of images only are nothing to compare, so nothing is paid for."""
+    """R16: no prompt, a blank one and one of images only are nothing to compare, so nothing is paid for."""
     vectors = table()
     agent = Agent(capabilities=[router(vectors)], instructions='be brief')
     assert (await agent.run(prompt)).output == 'other'
@@ -112,7 +112,7 @@ async def test_without_text_the_default_serves_and_nothing_is_embedded(prompt: A
 
 
 async def test_tokens_count_in_the_run_that_asked() -> None:
-    """The first run pays for the profiles and its prompt, the next for its prompt; requests are not counted up."""
+    """R16: the first run pays for the profiles and its prompt, the next for its prompt; requests are not counted up."""
     agent = Agent(capabilities=[router(table())])
     plain = (await Agent(talker('code')).run('fix')).usage
     first, second = (await agent.run('fix')).usage, (await agent.run('fix')).usage
@@ -136,7 +136,7 @@ async def test_a_prompt_is_embedded_once_per_run() -> None:
 
 
 async def test_fifty_first_requests_build_one_index() -> None:
-    """Concurrent runs wait for the one that embeds the profiles."""
+    """R16: concurrent runs wait for the one that embeds the profiles."""
     vectors = table()
     agent = Agent(capabilities=[router(vectors)])
     results = await asyncio.gather(*(agent.run('fix' if number % 2 else 'greet') for number in range(50)))
@@ -145,7 +145,7 @@ async def test_fifty_first_requests_build_one_index() -> None:
 
 
 async def test_a_failed_build_is_made_again() -> None:
-    """What the embedder raises reaches the caller, and the next request tries anew."""
+    """R16: what the embedder raises reaches the caller, and the next request tries anew."""
     vectors = table()
     vectors.errors.append(ModelHTTPError(503, 'table'))
     agent = Agent(capabilities=[router(vectors)])
@@ -196,7 +196,7 @@ async def test_a_zero_vector_is_like_nothing() -> None:
 
 
 def test_mean_and_sum_pick_differently() -> None:
-    """Of three texts with scores 1.0 against 0.8 and 0.8, the mean picks the first route, the sum the second."""
+    """R16: of three texts with scores 1.0 against 0.8 and 0.8, the mean picks the first route, the sum the second."""
     index = build({'writing': ['a', 'b'], 'code': ['c']}, [at(0.8), at(0.8), (1, 0)])
     mean, total = (match(index, [(1, 0)], top_k=3, aggregation=each) for each in ('mean', 'sum'))
     assert mean == Match('code', 1.0)
@@ -206,7 +206,7 @@ def test_mean_and_sum_pick_differently() -> None:
 
 @pytest.mark.parametrize('top_k', [1, 2, 5])
 def test_of_equals_the_first_registered_wins(top_k: int) -> None:
-    """Equal scores never depend on chance."""
+    """R16: equal scores never depend on chance."""
     index = build({'b': ['x'], 'a': ['y']}, [(1, 0), (1, 0)])
     assert match(index, [(2, 0)], top_k=top_k, aggregation='mean') == Match('b', 1.0)
 

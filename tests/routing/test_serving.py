@@ -23,7 +23,12 @@ from tests.routing.support import mark, marks, talker
 
 pytestmark = pytest.mark.anyio
 
-NOTHING = PortabilityReport()
+
+def kept(estimated_tokens: int) -> PortabilityReport:
+    """The report on a history of plain text."""
+    return PortabilityReport([], estimated_tokens)
+
+
 SWITCHED = [mark('fast', 'fast'), mark('smart', 'smart')]
 
 
@@ -45,21 +50,21 @@ async def down(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
 
 
 async def test_run_is_stamped() -> None:
-    """`run` stamps every response, and the stamps survive JSON."""
+    """R5: `run` stamps every response, and the stamps survive JSON."""
     result = await escalating()[1].run('hello')
     assert marks(result.all_messages()) == SWITCHED
     assert marks(ModelMessagesTypeAdapter.validate_json(result.all_messages_json())) == SWITCHED
 
 
 async def test_run_stream_is_stamped() -> None:
-    """`run_stream` stamps every response, the streamed last one included."""
+    """R5: `run_stream` stamps every response, the streamed last one included."""
     async with escalating()[1].run_stream('hello') as streamed:
         output = await streamed.get_output()
     assert (output, marks(streamed.all_messages())) == ('smart', SWITCHED)
 
 
 async def test_run_stream_events_is_stamped() -> None:
-    """`run_stream_events` stamps every response of its result."""
+    """R5: `run_stream_events` stamps every response of its result."""
     found: list[Any] = []
     async with escalating()[1].run_stream_events('hello') as events:
         async for event in events:
@@ -80,7 +85,7 @@ async def test_an_event_stream_handler_changes_nothing() -> None:
 
 
 async def test_iter_is_stamped() -> None:
-    """`iter` stamps every response."""
+    """R5: `iter` stamps every response."""
     async with escalating()[1].iter('hello') as run:
         async for _ in run:
             pass
@@ -170,7 +175,7 @@ async def test_on_switch_is_told_once_before_the_request() -> None:
     router.routes['smart'] = FunctionModel(smart)
     first = await agent.run('hello', conversation_id='c1')
     await agent.run('again', message_history=first.all_messages())
-    assert told == [RouteSwitch('c1', 'fast', 'smart', 'it is hard', NOTHING), 'request', 'request']
+    assert told == [RouteSwitch('c1', 'fast', 'smart', 'it is hard', kept(2)), 'request', 'request']
 
 
 async def test_on_switch_may_be_async_and_gets_a_reason_in_any_case() -> None:
@@ -188,8 +193,8 @@ async def test_on_switch_may_be_async_and_gets_a_reason_in_any_case() -> None:
     await router.clear_active_route('c1')
     await agent.run('3', message_history=result.all_messages())
     assert told == [
-        RouteSwitch('c1', 'fast', 'smart', 'rule', NOTHING),
-        RouteSwitch('c1', 'smart', 'fast', 'default', NOTHING),
+        RouteSwitch('c1', 'fast', 'smart', 'rule', kept(1)),
+        RouteSwitch('c1', 'smart', 'fast', 'default', kept(3)),
     ]
 
 
@@ -219,6 +224,6 @@ async def test_a_turn_in_several_requests_is_announced_once() -> None:
     router.routes['smart'] = FunctionModel(pausing, model_name='smart')
     result = await agent.run('hello', conversation_id='c1')
     assert (told, marks(result.all_messages())) == (
-        [RouteSwitch('c1', 'fast', 'smart', 'it is hard', NOTHING)],
+        [RouteSwitch('c1', 'fast', 'smart', 'it is hard', kept(2))],
         SWITCHED,
     )
