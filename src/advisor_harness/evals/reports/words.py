@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from advisor_harness.evals.verdict import GateResult, Precondition, SuiteVerdict
@@ -28,6 +29,7 @@ __all__ = [
     'percent',
     'plural',
     'share_met',
+    'usd',
     'visible',
     'worth_showing',
 ]
@@ -53,13 +55,18 @@ _GATE_HEADINGS = ('gate', 'arm', 'value', 'scored', 'baseline', 'change', 'inter
 
 
 def number(value: float | None) -> str:
-    """A measured value: three decimals, or more where rounding would hide its distance from a whole number."""
+    """A measured value: three decimals, or more where they would leave less than three digits or hide a difference."""
     if value is None:
         return 'not measured'
     if float(value).is_integer():
         return str(int(value))
-    text = f'{value:.3f}'
+    text = f'{value:.3f}' if abs(value) >= 0.1 else f'{Decimal(f"{value:.3g}"):f}'
     return f'{value:.6g}' if float(text).is_integer() else text
+
+
+def usd(amount: float) -> str:
+    """US dollars, to three digits where they are cents or less."""
+    return f'${amount:,.2f}' if amount >= 1 or not amount else f'${Decimal(f"{amount:.3g}"):f}'
 
 
 def percent(share: float) -> str:

@@ -11,7 +11,7 @@ from advisor_harness.evals.records import CaseRecord, Score
 from advisor_harness.evals.reports.html.talk import MOST_TURNS, Consulted, Turn, consulted, turns
 from advisor_harness.evals.reports.html.waterfall import MOST_BARS, Bar, bars
 from advisor_harness.evals.reports.summary import CaseRow
-from advisor_harness.evals.reports.words import clip, number, plural
+from advisor_harness.evals.reports.words import clip, number, plural, usd
 from advisor_harness.evals.store import RunStore
 
 __all__ = ['Attempt', 'ScoreLine', 'attempts']
@@ -94,7 +94,7 @@ def _facts(record: CaseRecord) -> Iterator[tuple[str, str]]:
         requests = record.usage.get('requests')
         asked = '' if requests is None else f' in {plural(requests, "request")}'
         yield 'Tokens', f'{tokens[0]} in, {tokens[1]} out{asked}'
-    yield 'Cost', 'unknown: a price is not known' if record.cost_usd is None else f'${number(record.cost_usd)}'
+    yield 'Cost', 'unknown: a price is not known' if record.cost_usd is None else usd(record.cost_usd)
     if record.recorded_latency_s is not None:
         yield 'Recorded latency', f'{number(record.recorded_latency_s)} s'
     yield 'Trace', 'complete' if record.trace_complete else f'not complete: {record.trace_problem or "no reason given"}'

@@ -24,6 +24,7 @@ from advisor_harness.evals.reports.words import (
     percent,
     plural,
     share_met,
+    usd,
     visible,
 )
 from advisor_harness.evals.store import RunStore
@@ -125,6 +126,7 @@ def _vocabulary() -> dict[str, Any]:
         'regimes': REGIMES,
         'share_met': share_met,
         'tone': _tone,
+        'usd': usd,
     }
 
 

@@ -98,9 +98,7 @@ class SuiteView:
         """Which columns any gate fills."""
         return {
             'baseline': any(view.gate.baseline is not None for view in self.gates),
-            'interval': any(view.interval for view in self.gates),
-            'p_value': any(view.p_value for view in self.gates),
-            'detail': any(view.gate.detail for view in self.gates),
+            'interval': any(view.interval or view.p_value for view in self.gates),
         }
 
 

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from advisor_harness.evals.reports.arms import ArmFacts, Mean
-from advisor_harness.evals.reports.words import number, percent
+from advisor_harness.evals.reports.words import percent, usd
 
 __all__ = ['Plane', 'Point', 'Tick', 'plane']
 
 WIDTH = 640
 HEIGHT = 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 606, 22, 284
-_LINE = 17  # distance of two labels, one above the other
+_LINE = 18  # distance of two labels, one above the other
+_LABEL = 110  # room for a label beside its point
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,10 +76,12 @@ def plane(arms: Sequence[ArmFacts]) -> Plane | None:
     def across(cost: float) -> float:
         return _LEFT + (_RIGHT - _LEFT) * cost / end
 
-    text = _usd if by_cost else _tokens
+    text = usd if by_cost else _tokens
     return Plane(
         points=tuple(_points(scored, costs, across, text)),
-        x_ticks=tuple(Tick(at=round(across(i * step), 1), text=text(i * step)) for i in range(round(end / step) + 1)),
+        x_ticks=tuple(
+            Tick(at=round(across(i * step), 1), text=text(round(i * step, 9))) for i in range(round(end / step) + 1)
+        ),
         y_ticks=tuple(Tick(at=round(_up(share / 100), 1), text=f'{share} %') for share in range(0, 101, 25)),
         x_name='mean cost of a case, US dollars' if by_cost else 'mean tokens of a case, as not every price is known',
     )
@@ -87,27 +90,46 @@ def plane(arms: Sequence[ArmFacts]) -> Plane | None:
 def _points(
     arms: Sequence[ArmFacts], costs: Sequence[float], across: Callable[[float], float], text: Callable[[float], str]
 ) -> Iterator[Point]:
-    taken: list[tuple[float, float]] = []
-    for arm, cost in sorted(zip(arms, costs, strict=True), key=lambda each: (each[0].share or 0, each[1])):
-        assert arm.share is not None  # only scored arms come here
+    dots = [_Dot(arm, cost, across(cost)) for arm, cost in zip(arms, costs, strict=True)]
+    for group in _near_each_other(dots):
+        on_the_left = max(dot.x for dot in group) > _RIGHT - _LABEL
+        label_x = min(dot.x for dot in group) - 16 if on_the_left else max(dot.x for dot in group) + 16
+        label_y = -math.inf
+        for dot in sorted(group, key=lambda dot: dot.y):
+            label_y = max(dot.y + 5, label_y + _LINE)
+            yield Point(
+                arm=dot.arm.arm,
+                x=round(dot.x, 1),
+                y=round(dot.y, 1),
+                low=round(_up(dot.interval[0]), 1),
+                high=round(_up(dot.interval[1]), 1),
+                label_x=round(label_x, 1),
+                label_y=round(label_y, 1),
+                anchor='end' if on_the_left else 'start',
+                text=f'{dot.arm.arm}: {percent(dot.share)} of {dot.arm.n_scored} passed, at {text(dot.cost)} a case',
+            )
+
+
+class _Dot:
+    """An arm that was scored, at its place."""
+
+    def __init__(self, arm: ArmFacts, cost: float, x: float) -> None:
+        assert arm.share is not None
         assert arm.interval is not None
-        x, y = across(cost), _up(arm.share)
-        on_the_left = x > _RIGHT - 110
-        label_x, label_y = (x - 12 if on_the_left else x + 12), y + 5
-        while any(abs(label_x - other_x) < 120 and abs(label_y - other_y) < _LINE for other_x, other_y in taken):
-            label_y -= _LINE
-        taken.append((label_x, label_y))
-        yield Point(
-            arm=arm.arm,
-            x=round(x, 1),
-            y=round(y, 1),
-            low=round(_up(arm.interval[0]), 1),
-            high=round(_up(arm.interval[1]), 1),
-            label_x=round(label_x, 1),
-            label_y=round(label_y, 1),
-            anchor='end' if on_the_left else 'start',
-            text=f'{arm.arm}: {percent(arm.share)} of {arm.n_scored} passed, at {text(cost)} a case',
-        )
+        self.arm, self.cost, self.x = arm, cost, x
+        self.share, self.interval = arm.share, arm.interval
+        self.y = _up(arm.share)
+
+
+def _near_each_other(dots: Sequence[_Dot]) -> Iterator[list[_Dot]]:
+    """Groups of points whose labels would lie on each other, from left to right."""
+    group: list[_Dot] = []
+    for dot in sorted(dots, key=lambda dot: dot.x):
+        if group and dot.x - group[-1].x > _LABEL:
+            yield group
+            group = []
+        group.append(dot)
+    yield group
 
 
 def _up(share: float) -> float:
@@ -126,10 +148,6 @@ def _scale(most: float) -> tuple[float, float]:
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
     return step, step * math.ceil(most * 1.05 / step)
-
-
-def _usd(cost: float) -> str:
-    return f'${number(round(cost, 9))}' if cost else '$0'
 
 
 def _tokens(count: float) -> str:

@@ -35,10 +35,14 @@
   // What a finished print leaves open was open before.
   let opened = [];
   addEventListener('beforeprint', () => {
+    if (opened.length > 0) return;
     opened = folds.filter((each) => !each.open).slice(0, 50);
     for (const each of opened) each.open = true;
   });
-  addEventListener('afterprint', () => { for (const each of opened) each.open = false; });
+  addEventListener('afterprint', () => {
+    for (const each of opened) each.open = false;
+    opened = [];
+  });
 
   const reveal = () => {
     const target = location.hash && byId(decodeURIComponent(location.hash.slice(1)));
