@@ -101,9 +101,6 @@ def _check_same(first: RunMeta, other: RunMeta) -> None:
     def differ(what: str) -> HarnessError:
         return HarnessError(f'runs {first.id} and {other.id} are no shards of one run: they differ in {what}')
 
-    names = [[suite.name for suite in meta.suites] for meta in (first, other)]
-    if names[0] != names[1]:
-        raise differ(f'their suites, {", ".join(names[0])} and {", ".join(names[1])}')
     for what, ours, theirs in (
         ('their mode', first.mode, other.mode),
         ('what they were narrowed down to', *(replace(each.filters, shard=None) for each in (first, other))),
@@ -112,6 +109,9 @@ def _check_same(first: RunMeta, other: RunMeta) -> None:
     ):
         if ours != theirs:
             raise differ(what)
+    names = [[suite.name for suite in meta.suites] for meta in (first, other)]
+    if names[0] != names[1]:
+        raise differ(f'their suites, {", ".join(names[0])} and {", ".join(names[1])}')
     for suite, same in zip(first.suites, other.suites, strict=True):
         for what, part in _PER_SUITE.items():
             if part(suite) != part(same):
