@@ -17,27 +17,29 @@ from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.native_tools import AdvisorTool
 from pydantic_ai.output import OutputSpec
+from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, AgentNativeTool, Tool, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 from pydantic_ai.usage import RunUsage
 
 from advisor_harness.advisor import texts
 from advisor_harness.advisor.asking import Question, Reply, ask
-from advisor_harness.advisor.consultation import Answer, Consultation, consult, span_facts, unasked
+from advisor_harness.advisor.consultation import Answer, Consultation, consult, unasked
 from advisor_harness.advisor.durable import WorkflowToolset, ask_as_unit, ask_durably, in_workflow
 from advisor_harness.advisor.merging import merged
 from advisor_harness.advisor.models import ModelName, executor_candidates, named
-from advisor_harness.advisor.native import NativeConsultation, NativeReader, pending_calls, repaired
+from advisor_harness.advisor.native import NativeReader, pending_calls, repaired
 from advisor_harness.advisor.options import Caching, ForwardHistory, Mode, OnConsultation, OnError, Options, native_name
 from advisor_harness.advisor.outcome import Outcome
-from advisor_harness.advisor.quota import Claim, Quota
+from advisor_harness.advisor.pairing import pair_rejected
+from advisor_harness.advisor.quota import Claim, Quota, Scope
+from advisor_harness.advisor.reporting import emit_claim, emit_native, emit_refused, selection_facts
 from advisor_harness.advisor.reservation import Reservation, Reservations
 from advisor_harness.advisor.selection import Selection, decide, effective, native_impossible, refusal
 from advisor_harness.advisor.sharing import SharedAnswers
 from advisor_harness.advisor.spend import note_consultation, noting_native
 from advisor_harness.advisor.transcript import asking
 from advisor_harness.telemetry import emit
-from advisor_harness.telemetry.facts import ClaimFacts, SelectionFacts
 
 __all__ = ['Advisor']
 
@@ -100,6 +102,7 @@ class Advisor(AbstractCapability[AgentDepsT]):
     _native: NativeReader = field(init=False, repr=False, compare=False)
     _previous: tuple[str, str] | None = field(init=False, repr=False, compare=False, default=None)
     _asked: dict[int, int] = field(init=False, repr=False, compare=False)
+    _offered_to: Sequence[ModelName] = field(init=False, repr=False, compare=False, default=())
 
     def __init__(
         self,
@@ -145,6 +148,7 @@ class Advisor(AbstractCapability[AgentDepsT]):
         self._native = NativeReader(named(options.model))
         self._previous = None
         self._asked = {}
+        self._offered_to = ()
 
     @property
     def model(self) -> Model | str:
@@ -217,6 +221,8 @@ class Advisor(AbstractCapability[AgentDepsT]):
         messages = repaired(request_context.messages)
         if messages is not request_context.messages:
             request_context.messages = list(messages)
+        offered = any(isinstance(tool, AdvisorTool) for tool in request_context.model_request_parameters.native_tools)
+        self._offered_to = executor_candidates(request_context.model) if offered else ()
         if not isinstance(ctx.tracer, NoOpTracer):
             self._emit_selection(ctx, request_context)
         return request_context
@@ -233,53 +239,47 @@ class Advisor(AbstractCapability[AgentDepsT]):
         if now == previous:
             emit.selected(ctx, selection.path)
             return
-        options, advisor = self.options, named(self.options.model)
-        facts = SelectionFacts(
-            path=selection.path,
-            reason=selection.reason,
-            changed=previous is not None,
-            mode=options.mode,
-            executor_provider='|'.join(dict.fromkeys(str(model.provider) for model in candidates)),
-            executor_model='|'.join(dict.fromkeys(str(model.name) for model in candidates)),
-            provider=advisor.provider,
-            model=advisor.name,
-            native_offered=offered,
-            native_supported=all(model.supports_native for model in candidates),
-            max_uses=options.max_uses,
-            max_tokens=options.max_tokens,
-            caching=options.caching,
-            forward_history=options.history_form,
-        )
-        emit.select(ctx, facts)
+        changed = previous is not None
+        emit.select(ctx, selection_facts(self.options, selection, candidates, offered=offered, changed=changed))
 
     async def after_model_request(
         self, ctx: RunContext[AgentDepsT], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
         """Read the native consultations of a response: spans, limits and records as on the local path."""
         tools = request_context.model_request_parameters.native_tools
+        advisor = named(self.options.model)
+        limit = self._provider_limit(tools)
         found = self._native.read(ctx, response, tools)
         for native in found:
             if native.refused:
-                limit = next((tool.max_uses for tool in tools if isinstance(tool, AdvisorTool)), None)
-                refused = ClaimFacts(
-                    granted=False,
-                    scope='request',
-                    enforcer='provider',
-                    call_id=native.consultation.call_id,
-                    limit=limit,
-                )
-                emit.claim(ctx, refused)
+                emit_refused(ctx, native, limit)
             else:
                 self._quota.spend(ctx.run_step)
-                _emit_native(ctx, native, named(self.options.model), response)
+                emit_native(ctx, native, advisor, response)
             await self._notify(native.consultation)
         return noting_native(
             response,
             [native.consultation for native in found],
-            advisor=named(self.options.model).name,
+            advisor=advisor.name,
             offered=any(isinstance(tool, AdvisorTool) for tool in tools),
             run_id=ctx.run_id,
         )
+
+    def _provider_limit(self, tools: Sequence[object]) -> tuple[Scope, int | None]:
+        """Which of our limits the provider was told to keep, and how high that one is."""
+        sent = next((tool.max_uses for tool in tools if isinstance(tool, AdvisorTool)), None)
+        if sent is not None and sent != self.options.max_uses:
+            return 'run', self.options.max_uses_per_run
+        return 'request', sent
+
+    async def on_run_error(self, ctx: RunContext[AgentDepsT], *, error: BaseException) -> AgentRunResult[Any]:
+        """Say what to change where the provider rejected the pair of executor and advisor.
+
+        Core tells the hooks on model requests nothing of a request that it streams.
+        """
+        if rejected := pair_rejected(error, self._offered_to, named(self.options.model)):
+            raise rejected from error
+        raise error
 
     async def _consult(self, ctx: RunContext[AgentDepsT], prompt: str) -> object:
         while shared := self._shared.find(ctx.run_step, prompt):
@@ -291,13 +291,13 @@ class Advisor(AbstractCapability[AgentDepsT]):
         if claim is not None and not claim.granted:
             text = texts.RUN_LIMIT_REACHED if claim.scope == 'run' else texts.REQUEST_LIMIT_REACHED
             return await self._unasked(ctx, prompt, claim, Outcome.LIMIT_REACHED, text)
-        _emit_claim(ctx, claim)
+        emit_claim(ctx, claim)
         return _delivered(await self._ask(ctx, prompt))
 
     async def _unasked(
         self, ctx: RunContext[AgentDepsT], prompt: str, claim: Claim | None, outcome: Outcome, text: str
     ) -> str:
-        _emit_claim(ctx, claim)
+        emit_claim(ctx, claim)
         await self._told(ctx, unasked(ctx, self.options, prompt, index=self._next_index(ctx.run_step), outcome=outcome))
         return text
 
@@ -376,28 +376,3 @@ def _is_final(ctx: RunContext[Any]) -> bool:
 
 def _is_call(part: object) -> TypeGuard[ToolCallPart]:
     return isinstance(part, ToolCallPart)
-
-
-def _emit_claim(ctx: RunContext[Any], claim: Claim | None) -> None:
-    """Record a claim; without a limit there is none."""
-    if claim is None:
-        return
-    facts = ClaimFacts(
-        granted=claim.granted,
-        scope=claim.scope,
-        enforcer='capability',
-        call_id=ctx.tool_call_id or '',
-        limit=claim.limit,
-        used=claim.used,
-        remaining=claim.remaining,
-    )
-    emit.claim(ctx, facts)
-
-
-def _emit_native(ctx: RunContext[Any], native: NativeConsultation, advisor: ModelName, response: ModelResponse) -> None:
-    """Record a native consultation at the time of its response: when it took place is not known."""
-    record = native.consultation
-    at = int(response.timestamp.timestamp() * 1_000_000_000)
-    advice_length = len(record.advice) if isinstance(record.advice, str) else None
-    facts = span_facts(record, advisor, native_error=native.native_error, timing='unknown', advice_length=advice_length)
-    emit.consultation(ctx, facts, start_time=at, end_time=at)
