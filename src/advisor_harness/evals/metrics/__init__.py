@@ -20,7 +20,7 @@ from advisor_harness.evals.metrics.asking import (
 )
 from advisor_harness.evals.metrics.bounds import lower_of, upper_of
 from advisor_harness.evals.metrics.evidence import replay_fidelity, trace_completeness
-from advisor_harness.evals.metrics.facts import added_seconds_p95, mean_fact
+from advisor_harness.evals.metrics.facts import added_seconds_p95, mean_fact, measured_mean
 from advisor_harness.evals.metrics.faults import error_propagation, retry_recovery
 from advisor_harness.evals.metrics.gain import (
     average_gap_recovered,
@@ -85,6 +85,7 @@ METRICS: Mapping[str, Metric] = {
     'replay_fidelity': _metric(20, 'share', 'up', replay_fidelity),
     'context_hygiene': _metric(21, 'share', 'up', mean_fact(names.CONTEXT_HYGIENE)),
     'ask_calibration': _metric(22, 'share', 'up', ask_calibration),
+    'measured_mean': _metric(0, 'score', None, measured_mean),
     'judge_agreement': _metric(0, 'score', 'up', judge_agreement),
 }
 """Every metric over several cases, by the name that policies use."""

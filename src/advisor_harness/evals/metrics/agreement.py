@@ -6,7 +6,7 @@ which conclusions may be drawn; the lower bound keeps a lucky few labels from pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from advisor_harness.evals.measure import Unit
@@ -15,7 +15,15 @@ from advisor_harness.evals.metrics.names import label_of
 from advisor_harness.evals.metrics.pairs import PASSING, fact
 from advisor_harness.evals.statistics import clopper_pearson
 
-__all__ = ['LEAST_AGREEMENT', 'LEAST_ALPHA', 'LEAST_LABELS', 'Agreement', 'agreement_of', 'judge_agreement']
+__all__ = [
+    'LEAST_AGREEMENT',
+    'LEAST_ALPHA',
+    'LEAST_LABELS',
+    'Agreement',
+    'agreement_of',
+    'judge_agreement',
+    'shortfall_of',
+]
 
 LEAST_LABELS = 30
 """Fewest labelled texts."""
@@ -95,3 +103,12 @@ def judge_agreement(units: Sequence[Unit], *, of: str | None, arm: str, against:
     return Measurement(
         value=agreement.alpha, n_scored=n, n_expected=n, interval=agreement.interval, detail=agreement.text
     )
+
+
+def shortfall_of(metric: str, of: str | None, judges: Collection[str], units: Sequence[Unit]) -> str | None:
+    """Why a gate on `metric` (`of` a scorer) may not block: it rests on a judge that people do not agree with.
+
+    `None` where it may, which includes every gate that rests on no judge, and the gate on the agreement itself.
+    """
+    judge = metric if metric in judges else of if of in judges and metric != 'judge_agreement' else None
+    return None if judge is None else agreement_of(judge, units).shortfall

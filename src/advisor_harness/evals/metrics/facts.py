@@ -10,7 +10,7 @@ from advisor_harness.evals.metrics.measurement import Measure, Measurement
 from advisor_harness.evals.metrics.names import ADVISOR_LATENCY_S
 from advisor_harness.evals.metrics.pairs import fact, labels, scored, units_in
 
-__all__ = ['added_seconds_p95', 'mean_fact', 'nearest_rank']
+__all__ = ['added_seconds_p95', 'mean_fact', 'measured_mean', 'nearest_rank']
 
 
 def mean_fact(name: str) -> Measure:
@@ -33,6 +33,17 @@ def mean_fact(name: str) -> Measure:
 
     measure.__doc__ = f'Mean of `{name}` over the cases of `arm` where there is something to measure.'
     return measure
+
+
+def measured_mean(units: Sequence[Unit], *, of: str | None, arm: str, against: str) -> Measurement:
+    """Mean of the scorer named by `of` over the cases of `arm` where it found something to measure.
+
+    A gate on the scorer itself takes a case without its result for missing; this one takes it for a case that the
+    scorer has nothing to say about, as a judge of advice where nobody was advised. Not defined without `of`.
+    """
+    if of is None:
+        return Measurement(value=None, n_scored=0, n_expected=0, detail='`of` must name the scorer')
+    return mean_fact(of)(units, of=of, arm=arm, against=against)
 
 
 def added_seconds_p95(units: Sequence[Unit], *, of: str | None, arm: str, against: str) -> Measurement:

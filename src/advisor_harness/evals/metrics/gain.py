@@ -61,9 +61,7 @@ def noise_floor(units: Sequence[Unit], *, of: str | None, arm: str, against: str
             before.append(first)
             after.append(second)
     if not chosen:
-        return Measurement(
-            value=None, n_scored=0, n_expected=0, detail=f'arm {against!r} ran once (`Suite.repeat`)'
-        )
+        return Measurement(value=None, n_scored=0, n_expected=0, detail=f'arm {against!r} ran once (`Suite.repeat`)')
     changed = sum(first != second for first, second in zip(before, after, strict=True))
     return Measurement(
         value=fmean(after) - fmean(before) if before else None,

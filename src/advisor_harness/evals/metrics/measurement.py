@@ -52,7 +52,7 @@ class Metric:
     """A metric over several cases, by its definition."""
 
     number: int
-    """Its row in `docs/metrics.md`; 0 for what is measured about judges."""
+    """Its row in `docs/metrics.md`; 0 for what serves any scorer."""
     definition: str
     """One sentence or formula."""
     unit: MetricUnit
