@@ -75,7 +75,7 @@ def test_verbose_prints_the_cases_that_are_fine() -> None:
         (['latest', '--quiet', '-v'], '`--quiet` and `--verbose` exclude each other: give one of them'),
         (['other'], f"there is no run 'other' in runs: the newest are {RUN_ID}"),
         (['latest', '--policy', 'none.yaml'], 'policy none.yaml cannot be read: No such file or directory'),
-        (['latest', '--policy', 'typo.yaml'], 'policy typo.yaml: unknown key `metric`'),
+        (['latest', '--policy', 'typo.yaml'], 'policy typo.yaml: unknown key `metric`: did you mean `metrics`?'),
         (
             ['latest', '--policy', 'strange.yaml'],
             "policy strange.yaml of suite 'mirror': gate 'wrong' reads metric 'wrong', which the suite does not have: "

@@ -9,7 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from advisor_harness.cli import delivery
-from tests.cli.project import CASES, CRASHING_CASE, WRONG_CASE, invoke, write_project
+from tests.cli.project import CASES, CRASHING_CASE, SUITE, WRONG_CASE, invoke, write_project
 from tests.cli.receiver import Receiver, receiving
 
 
@@ -150,7 +150,7 @@ def test_mistakes_are_one_line_and_exit_code_2(folder: Path, args: list[str], me
         ),
         (
             {'policy': 'metrics: {EqualsExpected: {mim: 1}}'},
-            'policy evals/mirror.policy.yaml: unknown key `metrics.EqualsExpected.mim`',
+            'policy evals/mirror.policy.yaml: unknown key `metrics.EqualsExpected.mim`: did you mean `min`?',
         ),
     ],
 )
@@ -171,16 +171,56 @@ def test_a_project_without_suites_is_not_a_pass(folder: Path) -> None:
     )
 
 
-def test_a_policy_that_does_not_fit_keeps_the_run(folder: Path) -> None:
-    """A metric that no scorer gave is found when the run is judged; the records can be judged again."""
-    write_project(folder, policy='metrics: {Rightness: {min: 1}}\n')
+@pytest.mark.parametrize(
+    ('policy', 'problem'),
+    [
+        (
+            'metrics: {Rightness: {min: 1}}\n',
+            "gate 'Rightness' reads metric 'Rightness', which the suite does not have: it has EqualsExpected",
+        ),
+        ('must_pass: [shrt]\n', "`must_pass` names case 'shrt', which the suite does not have: it has long, short"),
+    ],
+)
+@pytest.mark.parametrize('file', [None, 'other.yaml'])
+def test_a_policy_that_does_not_fit_costs_no_run(folder: Path, policy: str, problem: str, file: str | None) -> None:
+    """What a policy names and the suite does not have is found before the first case, in any policy file."""
+    write_project(folder, policy='' if file else policy)
+    Path('other.yaml').write_text(policy)
+    result = invoke('run', '--quiet', *(('--policy', file) if file else ()))
+    where = file or 'evals/mirror.policy.yaml'
+    assert (result.exit_code, result.stdout, result.stderr) == (
+        2,
+        '',
+        f"error: policy {where} of suite 'mirror': {problem}\n",
+    )
+    assert not Path('runs').exists()
+
+
+def test_a_policy_that_only_a_run_can_check_keeps_the_run(folder: Path) -> None:
+    """Where scorers name their results themselves, a metric is checked when the run is judged, again if need be."""
+    suite = SUITE.replace('scorers=(EqualsExpected(),)', 'scorers=(Named(),)').replace(
+        '\n\nsuite = ',
+        """
+
+
+@dataclass
+class Named(Evaluator):
+    def evaluate(self, ctx: EvaluatorContext) -> dict[str, bool]:
+        return {'exact': ctx.output == ctx.expected_output}
+
+
+suite = """,
+    )
+    suite = (
+        'from dataclasses import dataclass\nfrom pydantic_evals.evaluators import Evaluator, EvaluatorContext\n' + suite
+    )
+    write_project(folder, suite=suite, policy='metrics: {exakt: {min: 1}}\n')
     result = invoke('run', '--quiet')
     (run,) = Path('runs').iterdir()
     assert (result.exit_code, result.stderr) == (
         2,
-        "error: policy evals/mirror.policy.yaml of suite 'mirror': gate 'Rightness' reads metric 'Rightness', which "
-        'the suite does not have: it has EqualsExpected\n'
-        f'The run is kept: advisor-harness gate {run.name}\n',
+        "error: policy evals/mirror.policy.yaml of suite 'mirror': gate 'exakt' reads metric 'exakt', which the suite "
+        f'does not have: it has Named, exact\nThe run is kept: advisor-harness gate {run.name}\n',
     )
 
 

@@ -26,7 +26,9 @@ from advisor_harness.evals import (
     judge,
     load_policies,
 )
+from advisor_harness.evals.detectable import detectable_in_cases
 from advisor_harness.evals.meta import Filters
+from advisor_harness.evals.statistics import clopper_pearson
 
 TODAY = date(2027, 1, 15)
 CRASH = CaseError('RuntimeError', 'boom', 'task')
@@ -97,12 +99,22 @@ def test_a_verdict_in_full() -> None:
         suite='s',
         regime='replay',
         verdict=verdict.verdict,
+        detectable={'cases': detectable_in_cases(2)},
         preconditions=tuple(
             Precondition(name=name, value=1.0, expected=1.0, ok=True, n_met=2, n_expected=2)
             for name in ('cassettes', 'traces', 'scored')
         ),
         gates=(
-            GateResult(metric='right', arm=None, value=0.5, n_scored=2, n_expected=2, limit='>= 0.5', verdict='pass'),
+            GateResult(
+                metric='right',
+                arm=None,
+                value=0.5,
+                n_scored=2,
+                n_expected=2,
+                limit='>= 0.5',
+                verdict='pass',
+                interval=clopper_pearson(1, 2),
+            ),
             GateResult(metric='share', arm=None, value=0.25, n_scored=2, n_expected=2, limit='<= 0.2', verdict='fail'),
         ),
     )
@@ -199,7 +211,30 @@ def test_a_case_without_record_is_missing_everywhere() -> None:
     verdict = judged([record('a')], {'metrics': {'right': {'min': 0.1}}})
     assert str(verdict.verdict) == 'inconclusive'
     assert [(each.name, each.ok, each.value, each.detail) for each in verdict.preconditions] == [
-        (name, False, 0.5, 'b [advised]: the run left no record of it') for name in ('cassettes', 'traces', 'scored')
+        ('cassettes', False, 0.5, 'b [advised]: the run left no record of it'),
+        ('traces', False, 0.5, 'the same case as under cassettes'),
+        ('scored', False, 0.5, 'the same case as under cassettes'),
+    ]
+
+
+def test_a_cause_is_told_once() -> None:
+    """One precondition that a case fails tells why; the others tell what is new, or refer to it."""
+    records = [record('a', trace_complete=False), record('b', cassette=None, state='unscored', trace_complete=False)]
+    verdict = judged([*records, record('c', state='unscored')], cases={'a': (), 'b': (), 'c': ()})
+    assert [(each.name, each.n_met, each.detail) for each in verdict.preconditions] == [
+        ('cassettes', 2, 'b [advised]: it ran without its recording'),
+        ('traces', 1, 'a [advised]: its trace is not complete'),
+        ('scored', 1, 'c [advised]: nothing scored it'),
+    ]
+
+
+def test_a_cause_is_told_where_it_began() -> None:
+    """A trace without end is what a cancelled case leaves."""
+    lost = record('b', state='cancelled', trace_complete=False)
+    assert [each.detail for each in judged([record('a'), lost]).preconditions] == [
+        None,
+        'the same case as under scored',
+        'b [advised]: it was cancelled',
     ]
 
 
@@ -375,7 +410,7 @@ def test_a_regression_without_baseline_warns() -> None:
     verdict = judged([record('a'), record('b')], {'metrics': metrics})
     assert [(each.verdict, each.detail, each.limit) for each in verdict.gates] == [
         ('warn', 'no baseline', 'at most 0.02 worse than the baseline'),
-        ('fail', None, '>= 0.9 and at most 0.1 worse than the baseline'),
+        ('fail', 'no baseline', '>= 0.9 and at most 0.1 worse than the baseline'),
     ]
 
 

@@ -74,27 +74,68 @@ quarantine: [{case: c, reason: flaky provider, expires: 2027-01-31}]
 @pytest.mark.parametrize(
     ('text', 'problem'),
     [
-        ('metric: {}', 'unknown key `metric`'),
-        ('metrics: {x: {mim: 1}}', 'unknown key `metrics.x.mim`'),
-        ('budgets: {euros: 1}\nfoo: 1', 'unknown key `budgets.euros`; unknown key `foo`'),
-        ('metrics: {x: {min: high}}', '`metrics.x.min`: Input should be a valid number'),
-        ('metrics: {x: {min: true}}', '`metrics.x.min`: Input should be a valid number'),
-        ('metrics: {x: {min: .nan}}', '`metrics.x.min`: Input should be a finite number'),
-        ('metrics: {x: {min: 2, max: 1}}', '`metrics.x`: Value error, min 2 is greater than max 1'),
-        ('metrics: [x]', '`metrics`: Input should be a valid dictionary'),
-        ('metrics: {x: {severity: fatal}}', "`metrics.x.severity`: Input should be 'block', 'warn' or 'info'"),
-        ('preconditions: {traces: 1.5}', '`preconditions.traces`: Input should be less than or equal to 1'),
-        ('must_pass: a', '`must_pass`: Input should be a valid tuple'),
-        ('quarantine: [{case: a, expires: 2027-01-31}]', '`quarantine.0.reason`: Field required'),
+        ('metric: {}', 'unknown key `metric`: did you mean `metrics`?'),
+        ('metrics: {x: {mim: 1}}', 'unknown key `metrics.x.mim`: did you mean `min`?'),
+        (
+            'budgets: {euros: 1}\nfoo: 1',
+            'unknown key `budgets.euros`: there is cost_usd, input_tokens, output_tokens, p95_recorded_latency_s; '
+            'unknown key `foo`: there is preconditions, must_pass, metrics, budgets, quarantine',
+        ),
+        (
+            'quarantine: [{case: a, reason: b, expires: 2027-01-31, until: 3}]',
+            'unknown key `until` in entry 1 of `quarantine`: there is case, reason, expires',
+        ),
+        ('metrics: {x: {min: high}}', "`metrics.x.min` must be a number; got 'high'"),
+        ('metrics: {x: {min: true}}', '`metrics.x.min` must be a number; got True'),
+        ('metrics: {x: {min: .nan}}', '`metrics.x.min` must be a number that is finite; got nan'),
+        ('metrics: {x: {min: 2, max: 1}}', '`metrics.x`: min 2 is greater than max 1'),
+        ('metrics: {x: {min_n: 2.5}}', '`metrics.x.min_n` must be a whole number; got 2.5'),
+        ('metrics: {x: {alpha: 0}}', '`metrics.x.alpha` must be greater than 0; got 0'),
+        ('metrics: {x: {alpha: 1}}', '`metrics.x.alpha` must be less than 1; got 1'),
+        ('metrics: {x: {max_regression: -1}}', '`metrics.x.max_regression` must be at least 0; got -1'),
+        ('metrics: {x: {test: ttest}}', "`metrics.x.test` must be flips, mcnemar, noninferiority or none; got 'ttest'"),
+        (
+            'metrics: {x: {test: noninferiority}}',
+            '`metrics.x`: test noninferiority needs `max_regression`, its margin, greater than 0, such as 0.05',
+        ),
+        (
+            'metrics: {x: {test: mcnemar, alpha: 0.7}}',
+            '`metrics.x`: alpha 0.7 is no level of a test: it must be below 0.5, such as 0.05',
+        ),
+        (
+            'metrics: {x: {arm: 3}}',
+            '`metrics.x.arm` must be a name; put it in quotes if YAML reads it as something else; got 3',
+        ),
+        ('metrics: {"": {}}', "the name of each entry of `metrics` must be a name that is not empty; got ''"),
+        ('metrics: {x: {severity: fatal}}', "`metrics.x.severity` must be block, warn or info; got 'fatal'"),
+        ('metrics: [x]', "`metrics` must be a mapping, as in `metrics: {accuracy: {min: 0.9}}`; got ['x']"),
+        ('metrics: {x: 1}', '`metrics.x` must be a mapping, as in `metrics: {accuracy: {min: 0.9}}`; got 1'),
+        ('preconditions: {traces: 1.5}', '`preconditions.traces` must be at most 1; got 1.5'),
+        ('must_pass: a', "`must_pass` must be a list, as in `must_pass: [one-case, another]`; got 'a'"),
+        ('budgets:', '`budgets` must be a mapping, as in `budgets: {cost_usd: 1.0}`; got nothing'),
+        (
+            'must_pass: [1]',
+            'entry 1 of `must_pass` must be a name; put it in quotes if YAML reads it as something else; got 1',
+        ),
+        ('quarantine: [{case: a, expires: 2027-01-31}]', '`reason` in entry 1 of `quarantine` is missing'),
         (
             'quarantine: [{case: a, reason: b, expires: soon}]',
-            '`quarantine.0.expires`: Input should be a valid date or datetime, input is too short',
+            "`expires` in entry 1 of `quarantine` must be a date, such as 2027-01-31; got 'soon'",
         ),
-        ('- a', '`the file`: Input should be a valid dictionary or instance of Policy'),
+        (
+            'quarantine: [{case: a, reason: b, expires: 2027-01-31 10:00:00}]',
+            '`expires` in entry 1 of `quarantine` must be a date without a time, such as 2027-01-31; '
+            'got 2027-01-31 10:00:00',
+        ),
+        (
+            '- a',
+            'the file must be a mapping with keys such as preconditions, must_pass, metrics, budgets, quarantine; '
+            "got ['a']",
+        ),
     ],
 )
 def test_what_a_policy_may_not_say(text: str, problem: str) -> None:
-    """Unknown keys and unusable values are named with their place in the file."""
+    """Unknown keys and unusable values are named with their place in the file, in words of the file."""
     with pytest.raises(PolicyError) as caught:
         read(text)
     assert caught.value.message == f'policy evals/x.policy.yaml: {problem}'
@@ -103,6 +144,7 @@ def test_what_a_policy_may_not_say(text: str, problem: str) -> None:
 @pytest.mark.parametrize(
     ('text', 'message'),
     [
+        ('quarantine: [{expires: 2027-13-31}]', 'policy evals/x.policy.yaml is not valid YAML: month must be in 1..12'),
         ('a: [', 'policy evals/x.policy.yaml is not valid YAML: while parsing'),
         (
             'metrics: {x: {min: 1}}\nmetrics: {}',

@@ -278,7 +278,7 @@ def test_the_bootstrap_stays_among_its_means(resamples: int) -> None:
 
 
 @given(st.lists(st.integers(0, 64).map(lambda i: i / 64), max_size=12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_holm(p_values: list[float]) -> None:
     """Adjusted p-values are those of statsmodels, in the order given."""
     expected = list(multipletests(p_values, method='holm')[1]) if p_values else []

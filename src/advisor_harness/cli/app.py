@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from advisor_harness.cli import cassette, gate, merge, record, report, run, trace
+from advisor_harness.cli import baseline, cassette, gate, merge, record, report, run, trace
 from advisor_harness.cli.ending import ending
 
 __all__ = ['app']
@@ -36,6 +36,16 @@ _cassettes.command()(ending(cassette.diff))
 _cassettes.command()(ending(cassette.rebase))
 _cassettes.command()(ending(cassette.prune))
 app.add_typer(_cassettes, name='cassette')
+
+_baselines = typer.Typer(
+    help='Accept a run for later ones to be compared with, show what is accepted, compare.',
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+_baselines.command()(ending(baseline.accept))
+_baselines.command()(ending(baseline.show))
+_baselines.command()(ending(baseline.diff))
+app.add_typer(_baselines, name='baseline')
 
 
 def _print_version(wanted: bool) -> None:

@@ -15,6 +15,7 @@ from advisor_harness.cli.judging import judge_and_report
 from advisor_harness.cli.options import Output
 from advisor_harness.cli.stdout import reserved
 from advisor_harness.cli.watch import Watch
+from advisor_harness.evals.baseline import MAIN, load_all
 from advisor_harness.evals.contain import settled
 from advisor_harness.evals.errors import HarnessError
 from advisor_harness.evals.rules import Policy
@@ -58,6 +59,8 @@ def execute(request: Request) -> int:
         suites = load_suites(names=request.suites if resumed is None else [each.name for each in resumed.meta.suites])
         # Before the run: a slip in a policy should not cost one.
         policies = {suite.name: _policy(suite, request.policy) for suite in suites}
+        request = replace(request, options=replace(request.options, policies=policies))
+        load_all([suite.name for suite in suites], request.options.baseline or MAIN)
         run = _run(suites, request, resumed, out)
         if run is None:
             return INTERRUPTED

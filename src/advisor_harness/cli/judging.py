@@ -8,6 +8,7 @@ from typing import TextIO
 
 from advisor_harness.cli.options import Output
 from advisor_harness.cli.stdout import console_for, write
+from advisor_harness.evals.baseline import load_all
 from advisor_harness.evals.policy import Policy, judge
 from advisor_harness.evals.reports import json_lines, terminal, write_all
 from advisor_harness.evals.store import RunStore
@@ -22,7 +23,8 @@ def judge_and_report(
     store: RunStore, policies: Mapping[str, Policy], output: Output, out: TextIO, *, baseline: str = 'main'
 ) -> int:
     """Judge a run, write its reports, print the result to `out` and return the exit code, all from one verdict."""
-    verdict = judge(store, policies)
+    baselines = load_all([suite.name for suite in store.meta.suites], baseline)
+    verdict = judge(store, policies, baselines=baselines)
     write_all(store, verdict, REPORTS)
     if output.json:
         write(out, json_lines.render(verdict) + '\n')

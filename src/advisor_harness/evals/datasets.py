@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 from pydantic_evals import Case, Dataset
-from pydantic_evals.evaluators import Evaluator, GEval, LLMJudge
+from pydantic_evals.evaluators import EqualsExpected, Evaluator, GEval, LLMJudge
 from yaml import MarkedYAMLError
 
 from advisor_harness.evals import scorers
@@ -34,6 +34,8 @@ _KINDS: Mapping[str, MetricKind] = {
     'int | float': 'score',
     'float | int': 'score',
 }
+
+_ONE_RESULT = frozenset({'bool', 'int', 'float', 'str', 'EvaluationReason'})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +71,14 @@ class SuiteCases:
         judging = [each for each in self.every_scorer() if isinstance(each, scorers.Judge | LLMJudge | GEval)]
         names = [each.get_default_evaluation_name() for each in judging]
         return tuple(dict.fromkeys(name + end for name in names for end in ('', '_pass', '_score')))
+
+    @property
+    def known_names(self) -> frozenset[str] | None:
+        """Names that results will have; `None` when a scorer may give names that only a run shows."""
+        scorers = list(self.every_scorer())
+        if any(not _gives_one_result(each) for each in scorers):
+            return None
+        return frozenset(each.get_default_evaluation_name() for each in scorers)
 
     def every_scorer(self) -> Iterator[AnyEvaluator]:
         """The scorers for every case, then those of single cases."""
@@ -175,8 +185,18 @@ def _check_files(suite: Suite, dataset: Dataset[Any, Any, Any], where: str) -> N
 
 
 def _kind(scorer: AnyEvaluator) -> MetricKind | None:
+    return _KINDS.get(_returned(scorer))
+
+
+def _gives_one_result(scorer: AnyEvaluator) -> bool:
+    """Whether a scorer promises a single value, which then has the scorer's own name."""
+    # It promises a mapping too, which is empty.
+    return isinstance(scorer, EqualsExpected) or set(_returned(scorer).split(' | ')) <= _ONE_RESULT
+
+
+def _returned(scorer: AnyEvaluator) -> str:
     returned = inspect.signature(type(scorer).evaluate).return_annotation
-    return _KINDS.get(returned if isinstance(returned, str) else getattr(returned, '__name__', ''))
+    return returned if isinstance(returned, str) else getattr(returned, '__name__', str(returned))
 
 
 def _scorer_json(suite: Suite, scorer: AnyEvaluator) -> Any:

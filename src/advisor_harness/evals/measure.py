@@ -8,12 +8,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from advisor_harness.evals.errors import PolicyError
 from advisor_harness.evals.meta import MetricKind, SuiteMeta
 from advisor_harness.evals.records import CaseKey, CaseRecord
 
-__all__ = ['Measured', 'Unit', 'kind_of', 'mean_of', 'names_measured', 'pass_rate', 'task_crashed', 'units_of']
+__all__ = [
+    'Measured',
+    'Unit',
+    'UnitState',
+    'kind_of',
+    'mean_of',
+    'names_measured',
+    'pass_rate',
+    'task_crashed',
+    'units_of',
+    'value_of',
+]
+
+UnitState = Literal['pass', 'fail', 'error', 'missing']
+"""How a case in an arm ended; `error` is a crash of the task, `missing` that nothing is known of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +60,15 @@ class Unit:
         if any(record.state == 'error' and not task_crashed(record) for record in self.known):
             return None
         return states == {'ok'}
+
+    @property
+    def state(self) -> UnitState:
+        """How it ended."""
+        if self.passed is None:
+            return 'missing'
+        if any(task_crashed(record) for record in self.known):
+            return 'error'
+        return 'pass' if self.passed else 'fail'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,18 +126,28 @@ def mean_of(metric: str, kind: MetricKind, units: Sequence[Unit]) -> Measured:
     values: list[float] = []
     missing: list[str] = []
     for unit in units:
-        found = [_value(record, metric, kind) for record in unit.records]
-        scored = [value for value in found if value is not None]
-        if len(scored) < len(found):
+        value = value_of(unit, metric, kind)
+        if value is None:
             missing.append(unit.label)
         else:
-            values.append(math.fsum(scored) / len(scored))
+            values.append(value)
     return Measured(
         value=math.fsum(values) / len(values) if values else None,
         n_scored=len(values),
         n_expected=len(units),
         missing=tuple(missing),
     )
+
+
+def value_of(unit: Unit, metric: str, kind: MetricKind) -> float | None:
+    """The mean of a metric over the repeats of a case; `None` when a repeat does not have it.
+
+    Raises:
+        PolicyError: the metric is a label, which has no mean.
+    """
+    found = [_value(record, metric, kind) for record in unit.records]
+    scored = [value for value in found if value is not None]
+    return math.fsum(scored) / len(scored) if found and len(scored) == len(found) else None
 
 
 def pass_rate(units: Sequence[Unit]) -> Measured:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+from advisor_harness.evals.baseline import MAIN, Baseline, load_all
 from advisor_harness.evals.gates import judge_suite
 from advisor_harness.evals.meta import RunMeta
 from advisor_harness.evals.rules import Policy
@@ -30,7 +31,17 @@ def load_policies(meta: RunMeta, file: Path | None = None) -> dict[str, Policy]:
     }
 
 
-def judge(store: RunStore, policies: Mapping[str, Policy] | None = None, *, today: date | None = None) -> RunVerdict:
+def _asked(meta: RunMeta) -> tuple[list[str], str]:
+    return [suite.name for suite in meta.suites], meta.baseline or MAIN
+
+
+def judge(
+    store: RunStore,
+    policies: Mapping[str, Policy] | None = None,
+    *,
+    baselines: Mapping[str, Baseline] | None = None,
+    today: date | None = None,
+) -> RunVerdict:
     """Judge the records of a run: suite by suite, preconditions first.
 
     Nothing is run and nothing is written: the same records, policies and day always give the same verdict.
@@ -39,12 +50,15 @@ def judge(store: RunStore, policies: Mapping[str, Policy] | None = None, *, toda
         store: The run.
         policies: The policy of each suite; `None` reads the suites' own files, a suite that is left out must pass
             every case.
+        baselines: What suites are compared with; `None` reads `evals/baselines`, a suite that is left out has none.
         today: The day on which quarantines are looked at; `None` is today, UTC.
 
     Raises:
         PolicyError: a policy names a metric, arm, tag or case that the run does not know.
+        HarnessError: a file of baselines is not readable.
     """
     chosen = load_policies(store.meta) if policies is None else policies
+    accepted = load_all(*_asked(store.meta)) if baselines is None else baselines
     day = today or datetime.now(UTC).date()
     records = store.records()
     narrow = store.meta.filters.narrow
@@ -52,7 +66,16 @@ def judge(store: RunStore, policies: Mapping[str, Policy] | None = None, *, toda
         run_id=store.id,
         suites=tuple(
             counting_shards(
-                judge_suite(suite, records, chosen.get(suite.name, Policy()), narrow=narrow, today=day), store.meta
+                judge_suite(
+                    suite,
+                    records,
+                    chosen.get(suite.name, Policy()),
+                    baseline=accepted.get(suite.name),
+                    narrow=narrow,
+                    run_id=store.id,
+                    today=day,
+                ),
+                store.meta,
             )
             for suite in store.meta.suites
             if suite.chosen

@@ -6,7 +6,7 @@ trace is explained by the crash, and its assertions count as false.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from advisor_harness.evals.measure import Unit, task_crashed
 from advisor_harness.evals.meta import SuiteMeta
@@ -21,25 +21,29 @@ _Check = Callable[[CaseRecord], str | None]
 
 
 def preconditions(suite: SuiteMeta, units: Sequence[Unit], least: Preconditions) -> tuple[Precondition, ...]:
-    """`cassettes`, `traces` and `scored` of one suite, each as a share of its cases."""
+    """`cassettes`, `traces` and `scored` of one suite, each as a share of its cases.
+
+    One cause often fails several of them: what is missing in a recording leaves a case without score, and what ended
+    early a trace without end. It is told where it began; the others count it and refer to that.
+    """
+    told = dict[str, str]()
     if suite.cassettes is None:
         cassettes = Precondition(
             name='cassettes', value=1.0, expected=least.cassettes, ok=True, detail='the suite has no recordings'
         )
     else:
-        cassettes = _precondition('cassettes', least.cassettes, units, _cassette_fault)
-    return (
-        cassettes,
-        _precondition('traces', least.traces, units, _trace_fault),
-        _precondition('scored', least.scored, units, _score_fault),
-    )
+        cassettes = _precondition('cassettes', least.cassettes, units, _cassette_fault, told)
+    scored = _precondition('scored', least.scored, units, _score_fault, told)
+    traces = _precondition('traces', least.traces, units, _trace_fault, told)
+    return cassettes, traces, scored
 
 
-def _precondition(name: str, least: float, units: Sequence[Unit], check: _Check) -> Precondition:
-    faults = [f'{unit.label}: {fault}' for unit in units if (fault := _fault(unit, check)) is not None]
+def _precondition(name: str, least: float, units: Sequence[Unit], check: _Check, told: dict[str, str]) -> Precondition:
+    faults = {unit.label: fault for unit in units if (fault := _fault(unit, check)) is not None}
     met = len(units) - len(faults)
     value = met / len(units) if units else 0.0
-    detail = faults[0] if faults else None if units else 'no case was selected'
+    detail = _told(faults, told) if units else 'no case was selected'
+    told.update({label: name for label in faults if label not in told})
     return Precondition(
         name=name,
         value=value,
@@ -49,6 +53,15 @@ def _precondition(name: str, least: float, units: Sequence[Unit], check: _Check)
         n_met=met,
         n_expected=len(units),
     )
+
+
+def _told(faults: Mapping[str, str], told: Mapping[str, str]) -> str | None:
+    """The first fault that no precondition before has told; else where it was told."""
+    for label, fault in faults.items():
+        if label not in told:
+            return f'{label}: {fault}'
+    where = list(dict.fromkeys(told[label] for label in faults))
+    return f'the same {"case" if len(faults) == 1 else "cases"} as under {" and ".join(where)}' if faults else None
 
 
 def _fault(unit: Unit, check: _Check) -> str | None:

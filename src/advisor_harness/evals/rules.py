@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from advisor_harness.evals.errors import PolicyError
 from advisor_harness.evals.naming import shown
+from advisor_harness.evals.rule_words import reasons
 
 __all__ = ['Budgets', 'MetricGate', 'Policy', 'Preconditions', 'Quarantined']
 
@@ -38,7 +39,7 @@ class Preconditions(_Part):
 
 
 class MetricGate(_Part):
-    """One gate on the mean of a metric."""
+    """One gate on the mean of a metric, or on a metric over several cases."""
 
     metric: Name | None = None
     """Name of the metric, where it is not the name of the gate."""
@@ -46,14 +47,21 @@ class MetricGate(_Part):
     """Only this arm; `None` takes all arms."""
     tag: Name | None = None
     """Only cases with this tag; `None` takes all cases."""
+    of: Name | None = None
+    """For a metric over several cases: the scorer whose value is a case's grade; `None` takes whether it passed."""
+    against: Name | None = None
+    """For a metric over several cases: the arm that `arm` (then `advised`) is compared with; `None` is `solo`."""
     min: Number | None = None
     """Least mean."""
     max: Number | None = None
     """Greatest mean."""
     max_regression: Amount | None = None
-    """How much worse than the baseline the mean may be."""
+    """How much worse than the baseline the mean may be; with `flips`, the share of cases that may have got worse.
+
+    `None` compares with no baseline, unless `test` is given: then it is 0.
+    """
     test: Literal['flips', 'mcnemar', 'noninferiority', 'none'] = 'flips'
-    """How `max_regression` is judged."""
+    """How `max_regression` is judged; `docs/policy.md` says when to use which."""
     alpha: Annotated[float, Field(strict=True, gt=0, lt=1)] = 0.05
     """Level of the test."""
     min_n: Annotated[int, Field(strict=True, ge=1)] = 5
@@ -69,7 +77,18 @@ class MetricGate(_Part):
     def _order(self) -> Self:
         if self.min is not None and self.max is not None and self.min > self.max:
             raise ValueError(f'min {self.min:g} is greater than max {self.max:g}')
+        if self.test == 'noninferiority' and not self.max_regression:
+            raise ValueError('test noninferiority needs `max_regression`, its margin, greater than 0, such as 0.05')
+        if self.test in ('mcnemar', 'noninferiority') and self.alpha >= 0.5:
+            raise ValueError(f'alpha {self.alpha:g} is no level of a test: it must be below 0.5, such as 0.05')
         return self
+
+    @property
+    def tolerance(self) -> float | None:
+        """How much worse than the baseline is still fine; `None` when the gate compares with none."""
+        if self.max_regression is None and 'test' in self.model_fields_set and self.test != 'none':
+            return 0.0
+        return self.max_regression
 
 
 class Budgets(_Part):
@@ -139,7 +158,7 @@ class Policy(_Part):
         try:
             policy = cls.model_validate({} if data is None else data)
         except ValidationError as e:
-            raise PolicyError(f'policy {shown(path)}: {"; ".join(_reasons(e))}') from e
+            raise PolicyError(f'policy {shown(path)}: {"; ".join(reasons(e))}') from e
         policy._file, policy._sha256 = shown(path), sha256
         return policy
 
@@ -149,7 +168,7 @@ class Policy(_Part):
 
     def expired(self, today: date) -> dict[str, str]:
         """The cases whose quarantine is over on that day, with the reason and the last day."""
-        over = (each for each in self.quarantine if each.expires < today)
+        over = (each for each in self.quarantine if each.case not in self.set_aside(today))
         return {each.case: f'{each.reason} (until {each.expires})' for each in over}
 
 
@@ -176,14 +195,5 @@ def _read(path: Path) -> tuple[Any, str]:
         return yaml.load(content, _UniqueKeys), hashlib.sha256(content).hexdigest()
     except OSError as e:
         raise PolicyError(f'policy {shown(path)} cannot be read: {e.strerror}') from e
-    except (yaml.YAMLError, UnicodeDecodeError) as e:
+    except (yaml.YAMLError, ValueError) as e:  # a month 13 is a `ValueError`, and so is what is no text
         raise PolicyError(f'policy {shown(path)} is not valid YAML: {" ".join(str(e).split())}') from e
-
-
-def _reasons(error: ValidationError) -> list[str]:
-    reasons: list[str] = []
-    for each in error.errors(include_url=False):
-        where = '.'.join(map(str, each['loc'])) or 'the file'
-        unknown = each['type'] == 'extra_forbidden'
-        reasons.append(f'unknown key `{where}`' if unknown else f'`{where}`: {each["msg"]}')
-    return reasons

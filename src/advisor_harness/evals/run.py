@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,8 +19,10 @@ from advisor_harness.evals.execute import Conditions, run_job
 from advisor_harness.evals.exporters import Exporter, exporting
 from advisor_harness.evals.meta import Filters, Mode, RunMeta
 from advisor_harness.evals.plan import Job, SuitePlan, make_plan
+from advisor_harness.evals.policy_names import check_names as check_policy_names
 from advisor_harness.evals.records import CaseKey, CaseRecord
 from advisor_harness.evals.resume import check_unchanged, finished
+from advisor_harness.evals.rules import Policy
 from advisor_harness.evals.shards import check_shard
 from advisor_harness.evals.store import RunStore, new_run_id, newest_run_of
 from advisor_harness.evals.suite import Recording, Suite, check_names
@@ -54,6 +56,8 @@ class RunOptions:
     """Processes, >= 1; more than one needs `mode='replay'` and no exporters, and each runs one case at a time."""
     timeout: float | None = None
     """Seconds that a task, and each scorer, may take, > 0, whatever the suites say; `None` leaves it to them."""
+    policies: Mapping[str, Policy] | None = None
+    """Policy by suite, whose names are checked before the first case starts; `None` reads the suites' own files."""
     baseline: str | None = None
     """Name of the baseline that the run is to be compared with, kept in `run.json`; `None` is the usual one."""
     runs_dir: Path = Path('runs')
@@ -149,7 +153,9 @@ async def run_suites(
     """
     _check(suites, options)
     plans = make_plan([load_cases(suite) for suite in suites], options.filters)
-    store = RunStore.create(options.runs_dir, _meta(plans, options))
+    meta = _meta(plans, options)
+    _check_policies(plans, meta, options)
+    store = RunStore.create(options.runs_dir, meta)
     watch = _Watch(on_start=on_start, on_record=on_record, on_kept=on_kept)
 
     def kept() -> Sequence[CaseRecord]:
@@ -196,7 +202,9 @@ async def resume_run(
     )
     _check(suites, options)
     plans = make_plan([load_cases(suite) for suite in suites], filters)
-    check_unchanged(meta, _meta(plans, options))
+    now = _meta(plans, options)
+    check_unchanged(meta, now)
+    _check_policies(plans, now, options)
     store.update(replace(meta, resumed=meta.resumed + 1))
     watch = _Watch(on_start=on_start, on_record=on_record, on_kept=on_kept)
     return await _go(plans, store, options, watch, lambda: finished(store))
@@ -243,6 +251,16 @@ def _check(suites: Sequence[Suite], options: RunOptions) -> None:
             raise SuiteError(f'suite {suite.name!r} has no `cassettes` folder: there is nothing to record')
         if options.workers > 1 and suite.file is None:
             raise SuiteError(f'suite {suite.name!r} comes from no file: `workers` above 1 need suites of `load_suites`')
+
+
+def _check_policies(plans: Sequence[SuitePlan], meta: RunMeta, options: RunOptions) -> None:
+    """A slip in a policy should not cost a run."""
+    for plan, suite in zip(plans, meta.suites, strict=True):
+        if options.policies is not None:
+            policy = options.policies.get(suite.name, Policy())
+        else:
+            policy = Policy() if plan.suite.policy_file is None else Policy.from_file(plan.suite.policy_file)
+        check_policy_names(policy, suite, plan.cases.known_names)
 
 
 def _meta(plans: Sequence[SuitePlan], options: RunOptions) -> RunMeta:

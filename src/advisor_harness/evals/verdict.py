@@ -91,6 +91,11 @@ class SuiteVerdict:
     gates: tuple[GateResult, ...] = ()
     flips: tuple[Flip, ...] = ()
     detectable: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What a run of this size can see: for `cases` and every gate that compares with a baseline, the smallest drop
+    (`drop`, `None` when there is none), with `n`, `test`, `alpha`, `power`, `churn` and a sentence (`text`)."""
+    baseline: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What it was compared with: `name`, `run_id`, `accepted`, `exact` (a replay of the same recordings), `pairs`,
+    `added`, `removed`, `renamed`, `changed`; empty without a baseline."""
     quarantined: Mapping[str, str] = field(default_factory=dict[str, str])
     """Cases that the policy sets aside today, with the reason; they are in no denominator."""
     expired: Mapping[str, str] = field(default_factory=dict[str, str])
