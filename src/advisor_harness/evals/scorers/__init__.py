@@ -24,6 +24,13 @@ from advisor_harness.evals.scorers.failures import (
 from advisor_harness.evals.scorers.judges import Judge
 from advisor_harness.evals.scorers.limits import AdvisorFailures, QuotaCompliance, StructuredAttempts
 from advisor_harness.evals.scorers.reliance import Adherence, AdviceCorrectness, Confidence, ExpectedDecision
+from advisor_harness.evals.scorers.routing import (
+    ExpectedDecisions,
+    ExpectedIssues,
+    ExpectedRoutes,
+    FactsReached,
+    LossesReported,
+)
 from advisor_harness.evals.scorers.traces import OwnSpansValid
 
 __all__ = [
@@ -39,12 +46,17 @@ __all__ = [
     'Consulted',
     'ContextHygiene',
     'ExpectedDecision',
+    'ExpectedDecisions',
     'ExpectedError',
     'ExpectedErrorCode',
+    'ExpectedIssues',
     'ExpectedOutcomes',
     'ExpectedRefusals',
+    'ExpectedRoutes',
     'ExpectedSelection',
+    'FactsReached',
     'Judge',
+    'LossesReported',
     'NotAnEcho',
     'NotTruncated',
     'OwnSpansValid',
@@ -67,12 +79,17 @@ ALL: tuple[type[Evaluator[Any, Any, Any]], ...] = (
     Consulted,
     ContextHygiene,
     ExpectedDecision,
+    ExpectedDecisions,
     ExpectedError,
     ExpectedErrorCode,
+    ExpectedIssues,
     ExpectedOutcomes,
     ExpectedRefusals,
+    ExpectedRoutes,
     ExpectedSelection,
+    FactsReached,
     Judge,
+    LossesReported,
     NotAnEcho,
     NotTruncated,
     OwnSpansValid,
