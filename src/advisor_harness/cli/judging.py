@@ -11,7 +11,7 @@ from advisor_harness.cli.stdout import console_for, write
 from advisor_harness.evals.baseline import load_all
 from advisor_harness.evals.policy import Policy, judge
 from advisor_harness.evals.reports import json_lines, terminal, write_all
-from advisor_harness.evals.store import RunStore
+from advisor_harness.evals.store import RunStore, writing
 
 __all__ = ['REPORTS', 'judge_and_report']
 
@@ -25,7 +25,8 @@ def judge_and_report(
     """Judge a run, write its reports, print the result to `out` and return the exit code, all from one verdict."""
     baselines = load_all([suite.name for suite in store.meta.suites], baseline)
     verdict = judge(store, policies, baselines=baselines)
-    write_all(store, verdict, REPORTS)
+    with writing(store.folder):
+        write_all(store, verdict, REPORTS)
     if output.json:
         write(out, json_lines.render(verdict) + '\n')
     else:
