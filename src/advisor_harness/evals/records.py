@@ -8,7 +8,7 @@ Format, version 1 (every key is always present):
      "cost_usd": n|null,
      "cassette": {"file": s, "hits": n, "misses": n, "unused": n, "recorded_with": s, "sha256": s|null} | null,
      "trace_complete": bool, "duration_s": n, "recorded_latency_s": n|null, "spans": s|null, "messages": s|null,
-     "trace_problem": s|null, "traceback": s|null}
+     "trace_problem": s|null, "traceback": s|null, "carried_from": s|null}
 
 The last record of a (suite, case, arm, repeat) wins, so a file only ever grows.
 """
@@ -99,6 +99,8 @@ class CaseRecord:
     """File with the messages of the case's first agent run; `RunStore.messages` reads them."""
     traceback: str | None = None
     """File with the traceback of `error`; `RunStore.traceback` reads it."""
+    carried_from: str | None = field(default=None, compare=False)
+    """Id of the run that ran the case, where this one took its record over; `None` where this one ran it."""
 
     @property
     def key(self) -> CaseKey:
@@ -139,4 +141,5 @@ class CaseRecord:
             messages=data.get('messages'),
             trace_problem=data.get('trace_problem'),
             traceback=data.get('traceback'),
+            carried_from=data.get('carried_from'),
         )

@@ -370,6 +370,7 @@ def _carry_over(plans: Sequence[SuitePlan], store: RunStore, options: RunOptions
         for job in plan.jobs():
             record = records.get(job.key)
             if record is not None and record.state == 'ok' and record.trace_complete and before.whole(record):
-                store.carry(record, before)
-                carried.append(record)
+                taken = replace(record, carried_from=record.carried_from or before.id)
+                store.carry(taken, before)
+                carried.append(taken)
     return carried
