@@ -16,6 +16,7 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.models.wrapper import WrapperModel
 
 from advisor_harness import Advisor, Consultation
+from advisor_harness.advisor.models import named
 from advisor_harness.telemetry import read
 
 from .conftest import Spans
@@ -229,3 +230,39 @@ async def test_a_hook_that_swaps_the_model_is_seen_by_the_selection(spans: Spans
     await agent.run('Go.')
     (selection,) = read.selections(spans.finished)
     assert (selection.executor_provider, selection.executor_model, native.requests) == ('function', 'swapped', [])
+
+
+@pytest.mark.parametrize(
+    ('name', 'expected'),
+    [
+        ('openai-chat:gpt-5', 'openai:gpt-5'),
+        ('openai-responses:gpt-5', 'openai:gpt-5'),
+        ('gateway/openai-chat:gpt-5', 'openai:gpt-5'),
+        ('gateway/anthropic:claude-opus-4-8', 'anthropic:claude-opus-4-8'),
+        ('anthropic:claude-opus-4-8', 'anthropic:claude-opus-4-8'),
+        ('house:wise', 'house:wise'),
+        ('test', 'test:test'),
+        ('gpt-5', 'gpt-5'),
+    ],
+)
+def test_a_name_says_the_provider_that_its_model_will_report(name: str, expected: str) -> None:
+    """Before and after it is resolved an advisor has the same name: APIs and gateways are no providers."""
+    assert str(named(name)) == expected
+
+
+async def test_decision_and_consultation_name_the_advisor_the_same(
+    spans: Spans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`advisor.provider` and `advisor.model` are equal on both spans where the name chooses an API."""
+    monkeypatch.setenv('OPENAI_API_KEY', 'none')
+    agent = Agent(
+        executor(asks('How?')).model(),
+        capabilities=[spans.capability(), Advisor[object]('openai-chat:gpt-5', on_error='continue', timeout=1e-9)],
+    )
+    await agent.run('Go.')
+    named_in = {
+        span.name: [(span.attributes or {}).get(f'advisor.{key}') for key in ('provider', 'model')]
+        for span in spans.finished
+        if span.name in ('select advisor', 'consult advisor')
+    }
+    assert named_in == {'select advisor': ['openai', 'gpt-5'], 'consult advisor': ['openai', 'gpt-5']}

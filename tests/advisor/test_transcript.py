@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 from pydantic_ai import (
+    Agent,
     BinaryContent,
     ImageUrl,
     ModelRequest,
@@ -34,7 +35,8 @@ from pydantic_ai.messages import (
 from advisor_harness import Advisor
 from advisor_harness.advisor.transcript import transcript
 
-from .scripts import Script, asks, consulted, says
+from .conftest import Spans
+from .scripts import Script, asks, consulted, executor, says
 
 IMAGE = BinaryContent(b'\x89PNG', media_type='image/png')
 CUT = '\n[... shortened ...]'
@@ -128,15 +130,15 @@ def test_binaries_have_a_placeholder_wherever_they_are() -> None:
 
 
 def test_the_oldest_remarks_go_first() -> None:
-    """What does not fit is left out from the beginning, tool results last."""
+    """What does not fit is left out from the beginning, tool results later, and the user's first prompt never."""
     messages: list[ModelMessage] = [
         asked('one' * 10),
         answered('two' * 10, ToolCallPart('look', {}, 'c1')),
         asked(ToolReturnPart('look', 'evidence', 'c1')),
         answered('three'),
     ]
-    text, dropped = transcript(messages, max_chars=70)
-    assert text == 'assistant calls look: {}\nresult of look: evidence\nassistant: three'
+    text, dropped = transcript(messages, max_chars=90)
+    assert text == f'user: {"one" * 10}\nresult of look: evidence\nassistant: three'
     assert dropped == 2
 
 
@@ -155,8 +157,25 @@ def test_a_result_that_is_too_long_is_cut_visibly() -> None:
 
 def test_a_single_remark_is_cut_rather_than_left_out() -> None:
     """A prompt that alone is too long is sent as far as it goes."""
-    text, dropped = transcript([asked('early'), asked('x' * 100)], max_chars=50)
-    assert (text, dropped) == (f'user: {"x" * (50 - len("user: ") - len(CUT))}{CUT}', 1)
+    text, dropped = transcript([asked('x' * 100)], max_chars=50)
+    assert (text, dropped) == (f'user: {"x" * (50 - len("user: ") - len(CUT))}{CUT}', 0)
+
+
+def test_the_task_and_the_last_remark_share_the_room() -> None:
+    """Between a first and a last prompt of the user what was said in the middle goes; a long one is cut."""
+    messages = [asked('the task'), *(answered(f'{n}' * 50) for n in range(9)), asked('x' * 300)]
+    text, dropped = transcript(messages, max_chars=200)
+    rest = 200 - len('user: the task\n') - len('user: ') - len(CUT)
+    assert (text, dropped) == (f'user: the task\nuser: {"x" * rest}{CUT}', 9)
+
+
+def test_a_long_task_is_cut_to_half_the_room_before_evidence_goes() -> None:
+    """A task that alone fills the room leaves the other half to what the tools found."""
+    result = asked(ToolReturnPart('look', 'e' * 70, 'c1'))
+    text, dropped = transcript([asked('t' * 5000), answered(ToolCallPart('look', {}, 'c1')), result], max_chars=200)
+    found = f'result of look: {"e" * 70}'
+    task = 200 - len(found) - 1 - len('user: ') - len(CUT)
+    assert (text, dropped) == (f'user: {"t" * task}{CUT}\n{found}', 1)
 
 
 def test_many_results_that_do_not_fit_leave_the_latest() -> None:
@@ -237,3 +256,21 @@ def test_a_transcript_keeps_its_bounds_and_its_secrets(messages: list[ModelMessa
         assert private not in whole
     assert least <= dropped <= sum(len(message.parts) for message in messages)
     assert len(whole) > max_chars or (text, dropped) == (whole, least)
+
+
+@pytest.mark.anyio
+async def test_messages_are_measured_as_text(spans: Spans) -> None:
+    """`forward_history=True` says how many characters it sent, files aside: a number, in metadata only."""
+    history = [
+        asked(SystemPromptPart('Rules.'), 'Before.'),
+        answered('Yes.', ToolCallPart('look', {'a': 1}, 'c1')),
+        asked(ToolReturnPart('look', 'found', 'c1')),
+        answered('Well.'),
+    ]
+    ours = Advisor[object](Script(says('Use a lock.')).model(), forward_history=True)
+    agent = Agent(executor(asks('How?')).model(), capabilities=[spans.capability(), ours])
+    await agent.run('Now.', message_history=history)
+    (found,) = [span for span in spans.finished if span.name == 'consult advisor']
+    attributes = found.attributes or {}
+    sent = len('Rules.Before.Yes.{"a":1}foundWell.Now.')
+    assert [attributes.get(f'advisor.history.{name}') for name in ('messages', 'chars', 'dropped')] == [5, sent, 0]

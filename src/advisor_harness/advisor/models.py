@@ -14,7 +14,15 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.native_tools import SUPPORTED_NATIVE_TOOLS, AdvisorTool
 
-__all__ = ['ModelName', 'executor_candidates', 'named', 'resolve_advisor', 'serving_model']
+__all__ = ['ModelName', 'executor_candidates', 'named', 'provider_of', 'resolve_advisor', 'serving_model']
+
+_APIS = {
+    'openai-chat': 'openai',
+    'openai-responses': 'openai',
+    'openai-decisions': 'openai',
+    'azure-responses': 'azure',
+}
+"""Prefixes of model names that choose an API of a provider, which the model itself then names."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +65,19 @@ def serving_model(ctx: RunContext[Any]) -> str:
 
 
 def named(model: Model | str) -> ModelName:
-    """The advisor's name as far as it is known before it is resolved."""
+    """The advisor's name as far as it is known before it is resolved, with the provider as a model would report it."""
     if isinstance(model, str):
-        return ModelName(*parse_model_id(model))
+        provider, name = parse_model_id(model)
+        return ModelName('test' if model == 'test' else provider_of(provider), name)
     return ModelName(model.system, model.model_name)
+
+
+def provider_of(prefix: str | None) -> str | None:
+    """The provider that the prefix of a model's name stands for; a gateway is a way there, not a provider."""
+    if prefix is None:
+        return None
+    prefix = prefix.removeprefix('gateway/')
+    return _APIS.get(prefix, prefix)
 
 
 async def resolve_advisor(ctx: RunContext[Any], model: Model | str) -> Model:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from advisor_harness.advisor.models import ModelName
+from pydantic_ai.models import parse_model_id
+
+from advisor_harness.advisor.models import ModelName, provider_of
 from advisor_harness.advisor.options import Options, native_name
 from advisor_harness.advisor.pairing import anthropic_pairing
 
@@ -47,7 +49,7 @@ def decide(options: Options, executors: Sequence[ModelName], *, run_remaining: i
         run_remaining: Consultations left for the run, `None` without a limit.
     """
     other: Path = 'none' if options.mode == 'native' else 'local'
-    if reason := _never_native(options):
+    if reason := _never_native(options) or _no_native_advisor(options, executors):
         return Selection(other, reason)
     obstacles = {_obstacle(options, executor) for executor in executors}
     if len(obstacles) > 1:
@@ -102,6 +104,18 @@ def _never_native(options: Options) -> str | None:
     if options.structured:
         return 'output_type'
     return None
+
+
+def _no_native_advisor(options: Options, executors: Sequence[ModelName]) -> str | None:
+    """The reason where no provider could run the advisor itself, whichever executor asks.
+
+    At a provider without an advisor tool the executors' models lack it. A gateway's name does not say who serves.
+    """
+    if native_name(options.model) is not None:
+        return None
+    prefix = parse_model_id(str(options.model))[0] or ''
+    same = all(executor.provider == provider_of(prefix) for executor in executors)
+    return 'model_unsupported' if same and not prefix.startswith('gateway/') else 'provider_mismatch'
 
 
 def _obstacle(options: Options, executor: ModelName) -> str | None:

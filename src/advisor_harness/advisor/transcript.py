@@ -2,7 +2,8 @@
 
 Three forms: nothing, the completed messages as they are (`forward_history=True`), or one quoted block of text
 (`'transcript'`). A transcript names who said what, leaves out system prompts, thinking and binary content, and ends in
-the question. Where it must be shortened, the oldest remarks go first and tool results last: they are the evidence.
+the question. Where it must be shortened, the oldest remarks go first and tool results later: they are the evidence.
+What the user asked for first stays: it is the task.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from advisor_harness.advisor.options import Options
 
 __all__ = ['Forwarded', 'asking', 'forward', 'transcript']
 
+_REMARK, _EVIDENCE, _TASK = range(3)
+_USER = 'user: '
 _CUT = '\n[... shortened ...]'
 _BINARY = '[binary content left out]'
 _END = re.compile(r'<(/\s*transcript\s*)>', re.IGNORECASE)
@@ -48,7 +51,7 @@ class Forwarded:
     sent_messages: int | None = None
     """Messages that were sent in any form, `None` without history."""
     sent_chars: int | None = None
-    """Characters of a transcript, `None` in the other forms."""
+    """Characters of the transcript, or of all text in the messages; `None` without history."""
     dropped_parts: int | None = None
     """Parts that a transcript left out, `None` in the other forms."""
 
@@ -64,7 +67,9 @@ def forward(ctx: RunContext[Any], options: Options, question: str) -> Forwarded:
         return Forwarded(question)
     completed = ctx.messages[: asking(ctx)]
     if options.forward_history is True:
-        return Forwarded(question, messages=completed, sent_messages=len(completed), dropped_parts=0)
+        return Forwarded(
+            question, messages=completed, sent_messages=len(completed), sent_chars=_chars(completed), dropped_parts=0
+        )
     text, dropped = transcript(completed, max_chars=options.max_transcript_chars, redact=redact)
     prompt = f'The conversation so far, quoted:\n<transcript>\n{text}\n</transcript>\n\nThe question:\n{question}'
     return Forwarded(prompt, sent_messages=len(completed), sent_chars=len(text), dropped_parts=dropped)
@@ -77,10 +82,12 @@ def transcript(
 
     `redact` sees every remark whole, before anything is shortened: half a secret would no longer look like one.
     """
-    entries = [entry for message in messages for entry in _entries(message)]
+    entries = _with_task([entry for message in messages for entry in _entries(message)])
     kept = [replace(entry, text=_quoted((redact or _as_is)(entry.text))) for entry in entries if entry.text]
-    remarks = sum(not entry.evidence for entry in kept)
-    kept = _shortened(kept, max_chars, min(remarks, len(kept) - 1))  # the last one is cut rather than left out
+    remarks = sum(entry.rank == _REMARK for entry in kept)
+    # Where nothing but remarks is left, the last one is cut rather than left out, beside the task.
+    least = 1 + (remarks == len(kept) - 1)
+    kept = _shortened(kept, max_chars, min(remarks, len(kept) - least))
     # A result of which only a few characters were left would be no evidence.
     most_results = max(1, max_chars // (2 * len(_CUT)))
     kept = _shortened(kept, max_chars, len(kept) - most_results)
@@ -106,17 +113,23 @@ def asking(ctx: RunContext[Any]) -> int:
 class _Entry:
     text: str
     """Empty where the part is left out."""
-    evidence: bool = False
+    rank: int = 0
+    """What has a lower rank is left out first."""
+
+
+def _with_task(entries: list[_Entry]) -> list[_Entry]:
+    """The entries, the first prompt of the user marked as the task."""
+    first = next((index for index, entry in enumerate(entries) if entry.text.startswith(_USER)), None)
+    return [replace(entry, rank=_TASK) if index == first else entry for index, entry in enumerate(entries)]
 
 
 def _entries(message: ModelMessage) -> Iterator[_Entry]:
     for part in message.parts:
         match part:
             case UserPromptPart(content=content):
-                yield _Entry(f'user: {_user_text(content)}')
+                yield _Entry(f'{_USER}{_user_text(content)}')
             case ToolReturnPart():
-                content = replace(part, content=_without_files(part.content)).model_response_str()
-                yield _Entry(f'result of {part.tool_name}: {content}', evidence=True)
+                yield _Entry(f'result of {part.tool_name}: {_result_text(part)}', _EVIDENCE)
             case TextPart(content=content) if content:
                 yield _Entry(f'assistant: {content}')
             case SpeechPart(speaker=speaker, transcript=content) if content:
@@ -149,6 +162,10 @@ def _feedback_text(content: str | Sequence[Any]) -> str:
     return '; '.join(f'{".".join(map(str, error["loc"]))}: {error["msg"]}' for error in content)
 
 
+def _result_text(part: ToolReturnPart[Any]) -> str:
+    return replace(part, content=_without_files(part.content)).model_response_str()
+
+
 def _without_files(content: Any) -> Any:
     """A tool's result with placeholders for the files in it, however deep in its lists and mappings."""
     if is_multi_modal_content(content) or isinstance(content, bytes):
@@ -160,11 +177,33 @@ def _without_files(content: Any) -> Any:
     return content
 
 
+def _chars(messages: Sequence[ModelMessage]) -> int:
+    """Characters of text in messages that are sent as they are: what a transcript leaves out is in it too."""
+    return sum(len(_part_text(part)) for message in messages for part in message.parts)
+
+
+def _part_text(part: object) -> str:
+    match part:
+        case UserPromptPart(content=content):
+            return _user_text(content)
+        case ToolReturnPart():
+            return _result_text(cast('ToolReturnPart[Any]', part))
+        case ToolCallPart():
+            return part.args_as_json_str()
+        case _:
+            content = getattr(part, 'content', None)
+            return content if isinstance(content, str) else ''
+
+
 def _shortened(entries: list[_Entry], max_chars: int, droppable: int) -> list[_Entry]:
-    """Leave out the oldest entries, remarks before evidence, until the rest fits or `droppable` are gone."""
+    """Leave out the oldest entries, lowest rank first, until the rest fits or `droppable` are gone.
+
+    A task that is long by itself is cut to half the room at least, before others are left out for it.
+    """
     excess = _size(entries) - max_chars
+    excess -= sum(max(0, len(entry.text) - max_chars // 2) for entry in entries if entry.rank == _TASK)
     left_out: set[int] = set()
-    for index in sorted(range(len(entries)), key=lambda index: entries[index].evidence):
+    for index in sorted(range(len(entries)), key=lambda index: entries[index].rank):
         if excess <= 0 or len(left_out) >= droppable:
             break
         left_out.add(index)
