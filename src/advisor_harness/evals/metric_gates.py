@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from advisor_harness.evals.comparison import Comparison, is_exact
@@ -11,6 +11,7 @@ from advisor_harness.evals.detectable import detectable_by_gate
 from advisor_harness.evals.measure import Measured, Unit, kind_of, mean_of, names_measured, value_of
 from advisor_harness.evals.meta import MetricKind, SuiteMeta
 from advisor_harness.evals.metrics import METRICS
+from advisor_harness.evals.metrics.agreement import shortfall_of
 from advisor_harness.evals.policy_names import over_several
 from advisor_harness.evals.regression import Evidence, Finding, evidence_of, regressed
 from advisor_harness.evals.rules import MetricGate, Policy
@@ -99,6 +100,10 @@ def _draft(
     name: str, gate: MetricGate, suite: SuiteMeta, units: Sequence[Unit], comparison: Comparison | None
 ) -> _Draft:
     metric = gate.metric or name
+    if unheard := shortfall_of(metric, gate.of, suite.judges, units):
+        heard = gate.model_copy(update={'severity': 'info', 'metric': metric})
+        draft = _draft(name, heard, replace(suite, judges=()), units, comparison)
+        return replace(draft, told=unheard if draft.told is None else f'{unheard}; {draft.told}')
     chosen = [unit for unit in units if gate.tag is None or gate.tag in unit.tags]
     if over_several(metric, names_measured(units) | set(suite.metrics)):
         return _draft_over_several(name, metric, gate, chosen, comparison)
@@ -202,7 +207,7 @@ def _no_baseline(comparison: Comparison | None) -> str:
     if comparison is None:
         return 'no baseline'
     if comparison.problems:
-        return 'not compared: see precondition baseline'
+        return 'not compared: precondition baseline says why'
     return f'no baseline: baseline {comparison.baseline.name!r} has none of these cases'
 
 
