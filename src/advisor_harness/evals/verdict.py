@@ -67,6 +67,8 @@ class GateResult:
     """Lower and upper bound of `value`, or of `delta` where the gate compares; `None` when none was computed."""
     p_value: float | None = None
     """Of the test that the gate names; `None` without a test."""
+    direction: Literal['up', 'down'] | None = None
+    """Which way is better, where the policy or the metric says so."""
 
 
 @dataclass(frozen=True, kw_only=True)
