@@ -13,7 +13,7 @@ from typing import Any, Literal, TypedDict
 import _emulated
 from pydantic import BaseModel, Field
 from pydantic_ai import Agent, capture_run_messages
-from pydantic_ai.exceptions import AgentRunError
+from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.messages import ModelMessage, NativeToolReturnPart, ToolReturnPart
 from pydantic_ai.models import Model
 from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
@@ -41,6 +41,10 @@ class Inputs(TypedDict, total=False):
     structured: bool
     sequential: bool
     request_limit: int
+    look: bool
+    """Whether the executor has another tool, `look`."""
+    final: bool
+    """Whether the executor ends its run with a structured output."""
 
 
 class Assessment(BaseModel):
@@ -64,6 +68,11 @@ def advisor_model(kind: str) -> str | Model:
     return f'anthropic:{ADVISOR}'
 
 
+def look() -> str:
+    """Look at the code."""
+    return 'A race.'
+
+
 async def run_case(inputs: Inputs, arm: str) -> dict[str, Any]:
     """Run the agent and tell what became of it; only errors of a run are told, all others end the case."""
     advisor = Advisor(
@@ -75,6 +84,8 @@ async def run_case(inputs: Inputs, arm: str) -> dict[str, Any]:
     agent = Agent(
         inputs.get('executor', 'openai-chat:gpt-4o-mini'),
         name='executor',
+        output_type=Assessment if inputs.get('final') else str,
+        tools=[look] if inputs.get('look') else [],
         model_settings={'max_tokens': 4096},
         capabilities=[advisor, CassetteModels()],
     )
@@ -83,8 +94,9 @@ async def run_case(inputs: Inputs, arm: str) -> dict[str, Any]:
     answer: dict[str, Any] = {'output': None, 'error': None}
     with capture_run_messages() as messages, one_by_one:
         try:
-            answer['output'] = (await agent.run(inputs['prompt'], usage_limits=limits)).output
-        except AgentRunError as error:
+            output = (await agent.run(inputs['prompt'], usage_limits=limits)).output
+            answer['output'] = output.model_dump() if isinstance(output, BaseModel) else output
+        except (AgentRunError, UserError) as error:
             answer['error'] = type(error).__name__
     return {**answer, 'heard': heard(messages)}
 
