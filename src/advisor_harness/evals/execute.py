@@ -20,7 +20,7 @@ import time
 import traceback
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, cast
 
 from opentelemetry.sdk.trace import SpanProcessor
@@ -95,6 +95,8 @@ async def run_job(job: Job, conditions: Conditions) -> tuple[CaseRecord, bool]:
 
     An interrupt is a `KeyboardInterrupt` that came out of the task or a scorer: the run should end, but not here.
     """
+    if job.borrows and conditions.mode in ('record', 'record-missing'):
+        conditions = replace(conditions, mode='replay')
     key, started = job.key, time.perf_counter()
     labels = {'evals.suite': key.suite, 'evals.case': key.case, 'evals.arm': key.arm, 'evals.repeat': key.repeat}
     case = _Case(capture=Capture({'evals.run': conditions.run_id, **labels}, conditions.exporters))

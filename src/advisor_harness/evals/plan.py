@@ -38,7 +38,13 @@ class Job:
     def cassette(self) -> Path | None:
         """File of its recording; `None` when the suite has none."""
         folder = self.suite.suite.cassettes_folder
-        return None if folder is None else folder / f'{case_stem(self.key.case, self.arm, self.repeat)}.yaml'
+        arm = self.suite.suite.plays.get(self.arm, self.arm)
+        return None if folder is None else folder / f'{case_stem(self.key.case, arm, self.repeat)}.yaml'
+
+    @property
+    def borrows(self) -> bool:
+        """Whether its recording is another arm's, which it must not change."""
+        return self.arm in self.suite.suite.plays
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,6 +78,11 @@ class Suite:
     """Evaluator classes that the dataset's file names, besides those of pydantic-evals and of this package."""
     cassettes: str | Path | None = None
     """Folder of the recordings; `None` when the task reaches no provider, which makes the suite `sampled`."""
+    plays: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Arms that have no recordings of their own and play those of an arm before them, such as `{'placebo': 'advised'}`.
+
+    This holds only where both arms send the same requests; whatever differs misses, and the case is inconclusive.
+    """
     policy: str | Path | None = None
     """Policy file; without one every case must pass."""
     matching: Matching | None = None
@@ -103,6 +108,13 @@ class Suite:
                 raise SuiteError(f'`Suite.arms` must be names that are not blank; got {arm!r}')
         if len(set(self.arms)) != len(self.arms):
             raise SuiteError(f'`Suite.arms` must name each arm once; got {tuple(map(str, self.arms))!r}')
+        arms = self.arm_names
+        for arm, other in self.plays.items():
+            if arm not in arms or other not in arms[: arms.index(arm)] or other in self.plays:
+                raise SuiteError(
+                    f'`Suite.plays` must name an arm and one before it that has recordings of its own; got {arm!r}: '
+                    f'{other!r} with arms {arms!r}'
+                )
         if self.repeat < 1:
             raise SuiteError(f'`Suite.repeat` must be at least 1; got {self.repeat!r}')
         if self.timeout is not None and not 0 < self.timeout < math.inf:

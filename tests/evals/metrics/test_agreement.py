@@ -28,7 +28,7 @@ EXAMPLE: Verdicts = [(True, True)] * 4 + [(False, False)] * 4 + [(True, False)] 
 
 
 def test_alpha() -> None:
-    """Ten texts, two differ: 0.2 observed; of 20 verdicts 10 are yes, so 2 * 10 * 10 / (20 * 19) = 10 / 19 by chance."""
+    """Ten texts, two differ: 0.2 observed; of 20 verdicts 10 are yes: 2 * 10 * 10 / (20 * 19) by chance."""
     found = measure('judge_agreement', judged(EXAMPLE), of='Judge')
     assert (found.value, found.n_scored) == (pytest.approx(1 - 0.2 * 19 / 10), 10)
     assert found.detail == '8 of 10 labels, at least 0.444, alpha 0.620'
