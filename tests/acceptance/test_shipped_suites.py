@@ -44,6 +44,7 @@ def test_all_suites_pass_by_replay_and_say_what_they_rest_on(copy: Path) -> None
     assert [(suite['suite'], suite['regime']) for suite in verdict['suites']] == [
         ('failure_modes', 'replay'),
         ('local_advice', 'replay'),
+        ('routing', 'replay'),
         ('selection', 'replay'),
     ]
     assert '24 local model' in report
