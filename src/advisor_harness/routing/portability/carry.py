@@ -45,7 +45,7 @@ def carried(messages: Sequence[ModelMessage]) -> Carried:
 
 def with_carried(messages: list[ModelMessage], report: PortabilityReport, elsewhere: list[str]) -> list[ModelMessage]:
     """The messages, carrying what was found."""
-    if not messages:
+    if not messages or not (report.issues or elsewhere):
         return messages
     found = {'process': _PROCESS, 'report': report.as_json(), 'elsewhere': elsewhere}
     last = replace(messages[-1], metadata={**(messages[-1].metadata or {}), _KEY: found})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, UserContent, UserPromptPart
 
@@ -13,6 +14,8 @@ from advisor_harness.routing.portability.report import Kind, PortabilityIssue
 from advisor_harness.routing.portability.target import Target
 
 __all__ = ['USER', 'Draft', 'Entry']
+
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 USER = 'user'
 """The source of what no model wrote."""
@@ -63,7 +66,8 @@ class Draft:
 
         Only a request may hold files, so what a model made is shown to the next one there.
         """
-        prompt = UserPromptPart(content)
+        # The time of the response, so that converting twice gives equal messages.
+        prompt = UserPromptPart(content, timestamp=self.entries[position].message.timestamp or _LONG_AGO)
         following = self.entries[position + 1] if position + 1 < len(self.entries) else None
         if following is None or not isinstance(following.message, ModelRequest):
             index = self.entries[position].index

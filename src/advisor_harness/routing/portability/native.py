@@ -69,7 +69,7 @@ def _advice(part: NativePart) -> str | None:
     content: Any = part.content
     match content:
         case {'text': str(text)} if text.strip() and 'encrypted_content' not in content:
-            return _framed('advice', None, text)
+            return _framed('earlier_advice', None, text)
         case _:
             return None
 
@@ -77,13 +77,13 @@ def _advice(part: NativePart) -> str | None:
 def _text(part: NativePart, shown: list[UserContent]) -> str | None:
     if isinstance(part, NativeToolCallPart):
         args = _readable(_parsed(part.args))
-        return _framed('tool_use', part.tool_name, _json(args)) if args else None
+        return _framed('earlier_tool_call', part.tool_name, _json(args)) if args else None
     text, files = part.model_response_str_and_user_content()
     shown.extend(files)
     if not files:
         result = _readable(to_jsonable_python(part.content, serialize_unknown=True))
         text = result if isinstance(result, str) else _json(result) if result else ''
-    return _framed('tool_result', part.tool_name, text) if text.strip() else None
+    return _framed('earlier_tool_result', part.tool_name, text) if text.strip() else None
 
 
 def _parsed(args: str | Mapping[str, Any] | None) -> Any:

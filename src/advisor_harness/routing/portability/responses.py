@@ -86,7 +86,7 @@ class _Rewriting:
                 kept = own and self._replays(own_files=True)
                 return [part] if kept else convert_model_file(self.draft, self.entry, n, part, self.shown)
             case TextPart() | ToolCallPart():
-                return [part] if own else self._bare(n, part)
+                return self._own(part) if own else self._bare(n, part)
             case CompactionPart():
                 return [part] if own else []
             case _:
@@ -104,6 +104,11 @@ class _Rewriting:
         return same_model(self.original, target) or (
             replays_native(target) and not (own_files and _drops_files(target))
         )
+
+    def _own(self, part: TextPart | ToolCallPart[Any]) -> list[ModelResponsePart]:
+        # Most APIs refuse blank text, but it may carry an id or a signature.
+        blank = isinstance(part, TextPart) and not part.content.strip() and not part.id and not part.provider_details
+        return [] if blank else [part]
 
     def _bare(self, n: int, part: TextPart | ToolCallPart[Any]) -> list[ModelResponsePart]:
         if isinstance(part, TextPart) and not part.content.strip():
