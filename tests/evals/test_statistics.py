@@ -27,7 +27,12 @@ from advisor_harness.evals.statistics import (
     sign_flip,
     wilson,
 )
-from advisor_harness.evals.statistics.distributions import beta_quantile, binomial_mass, regularized_beta
+from advisor_harness.evals.statistics.distributions import (
+    beta_quantile,
+    binomial_mass,
+    regularized_beta,
+    student_quantile,
+)
 
 numpy = pytest.importorskip('numpy')
 scipy_stats = pytest.importorskip('scipy.stats')
@@ -362,6 +367,13 @@ def test_the_incomplete_beta_function(x: float, a: float, b: float) -> None:
     assert close(regularized_beta(x, a, b), scipy_special.betainc(a, b, x))
     p = 0.001 + 0.998 * x
     assert close(beta_quantile(p, a, b), scipy_special.betaincinv(a, b, p))
+
+
+@pytest.mark.parametrize('freedom', [1, 2, 9, 40, 299])
+def test_students_quantiles(freedom: int) -> None:
+    """They are scipy's."""
+    for p in (0.6, 0.8, 0.95, 0.999):
+        assert close(student_quantile(p, freedom), scipy_stats.t.ppf(p, freedom))
 
 
 @pytest.mark.parametrize('n', [0, 1, 20, 50, 51, 900, 5000])

@@ -53,8 +53,9 @@ class Comparison:
         return {new: old for old, new in self.renamed.items()}
 
     def pairs(self, units: Sequence[Unit]) -> tuple[Pair, ...]:
-        """Those of `units` that the baseline has too."""
-        found = ((self.before.get((unit.case, unit.arm)), unit) for unit in units)
+        """Those of `units` that the baseline has too, with the same content."""
+        same = (unit for unit in units if unit.case not in self.changed)
+        found = ((self.before.get((unit.case, unit.arm)), unit) for unit in same)
         return tuple(Pair(before, after) for before, after in found if before is not None)
 
     def precondition(self, suite: SuiteMeta, run_id: str) -> Precondition:
@@ -89,7 +90,7 @@ class Comparison:
                 continue  # an arm, or a part of a case, that was never accepted
             state = 'missing' if before is None else before.state
             if state != unit.state:
-                why = why_of(unit) if before is not None else self._why_new(unit.case)
+                why = self._why_new(unit.case) if before is None else self._why_changed(unit)
                 yield Flip(case=unit.case, arm=unit.arm, from_=state, to=unit.state, why=why)
         for (case, arm), before in self.before.items():
             if case not in suite.cases and case not in aside and arm in suite.arms:
@@ -113,6 +114,12 @@ class Comparison:
     def _why_new(self, case: str) -> str:
         old = self.renamed_from.get(case)
         return 'not in the baseline' if old is None else f'renamed from {old!r}'
+
+    def _why_changed(self, unit: Unit) -> str | None:
+        why = why_of(unit)
+        if unit.case in self.changed:
+            return 'its content changed' + (f'; {why}' if why else '')
+        return why
 
     def _why_gone(self, case: str) -> str:
         new = self.renamed.get(case)

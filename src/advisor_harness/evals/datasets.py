@@ -112,7 +112,7 @@ def load_cases(suite: Suite) -> SuiteCases:
         cases=found.cases,
         scorers=found.scorers,
         dataset_sha256=_digest(_case_json(case) for case in found.cases),
-        scorers_sha256=_digest(_scorer_json(suite, each) for each in found.every_scorer()),
+        scorers_sha256=_digest(_scorer_rows(found)),
     )
 
 
@@ -197,6 +197,15 @@ def _gives_one_result(scorer: AnyEvaluator) -> bool:
 def _returned(scorer: AnyEvaluator) -> str:
     returned = inspect.signature(type(scorer).evaluate).return_annotation
     return returned if isinstance(returned, str) else getattr(returned, '__name__', str(returned))
+
+
+def _scorer_rows(cases: SuiteCases) -> list[Any]:
+    """What scores every case, then what scores single ones: whichever case comes first, they are the same scorers."""
+    single = [_scorer_json(cases.suite, each) for case in cases.cases for each in case.evaluators]
+    return [
+        *(_scorer_json(cases.suite, each) for each in cases.scorers),
+        *sorted(single, key=lambda row: _digest([row])),
+    ]
 
 
 def _scorer_json(suite: Suite, scorer: AnyEvaluator) -> Any:

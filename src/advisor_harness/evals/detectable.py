@@ -9,7 +9,7 @@ from advisor_harness.evals.meta import MetricKind
 from advisor_harness.evals.regression import Evidence, by_interval
 from advisor_harness.evals.rules import MetricGate
 from advisor_harness.evals.statistics import minimum_detectable_effect
-from advisor_harness.evals.statistics.distributions import beta_quantile, normal_quantile
+from advisor_harness.evals.statistics.distributions import beta_quantile, student_quantile
 
 __all__ = ['POWER', 'detectable_by_gate', 'detectable_in_cases']
 
@@ -56,9 +56,9 @@ def detectable_by_gate(gate: MetricGate, kind: MetricKind, seen: Evidence, *, fa
         churn = min(1.0, 2 * seen.helpful / n)
         drop = minimum_detectable_effect(n, churn=churn, alpha=alpha, power=POWER, exceeding=min(tolerance, 1.0))
         return _entry('mcnemar', n, drop, alpha=alpha, churn=churn, text=_seen(drop, n))
-    # Miller, arXiv 2411.00640: (z_alpha + z_beta) standard errors of the mean difference.
-    reach = (normal_quantile(1 - alpha) + normal_quantile(POWER)) * seen.spread / math.sqrt(n)
-    drop = max(reach, tolerance + normal_quantile(POWER) * seen.spread / math.sqrt(n))
+    # Miller, arXiv 2411.00640: so many standard errors of the mean difference, of Student's distribution for few cases.
+    error, half = seen.spread / math.sqrt(n), student_quantile(POWER, max(1, n - 1))
+    drop = error * half + max(error * student_quantile(1 - alpha, max(1, n - 1)), tolerance)
     text = f'about {drop:.3g} or more in {POWER:.0%} of runs (n={n}, spread {seen.spread:.3g})'
     return _entry('sign_flip', n, drop, alpha=alpha, text=text)
 

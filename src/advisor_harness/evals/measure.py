@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from advisor_harness.evals.errors import PolicyError
@@ -46,12 +47,12 @@ class Unit:
         """How reports name it."""
         return f'{self.case} [{self.arm}]'
 
-    @property
+    @cached_property
     def known(self) -> tuple[CaseRecord, ...]:
         """The records that are there."""
         return tuple(record for record in self.records if record is not None)
 
-    @property
+    @cached_property
     def passed(self) -> bool | None:
         """Whether every repeat is `ok`; `None` where the harness, not the case, is at fault or there is no record."""
         states = {record.state for record in self.known}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from advisor_harness.evals.comparison import Comparison, is_exact
@@ -157,7 +158,13 @@ def _exact_interval(metric: str, kind: MetricKind, chosen: Sequence[Unit]) -> tu
     values = [value_of(unit, metric, kind) for unit in chosen] if kind == 'assertion' else []
     if not values or any(value not in (0.0, 1.0) for value in values):
         return None
-    return clopper_pearson(values.count(1.0), len(values))
+    return _interval_of(values.count(1.0), len(values))
+
+
+# The same counts come up again and again: for every arm, tag and gate of a suite.
+@lru_cache(maxsize=1024)
+def _interval_of(passed: int, n: int) -> tuple[float, float]:
+    return clopper_pearson(passed, n)
 
 
 def _judge(draft: _Draft, p_value: float | None, comparison: Comparison | None, *, narrow: bool) -> GateResult:
@@ -247,6 +254,7 @@ def _result(
         severity=gate.severity,
         verdict=verdict,
         detail=detail,
+        direction=gate.direction if gate.tolerance is not None or 'direction' in gate.model_fields_set else None,
         **more,
     )
 

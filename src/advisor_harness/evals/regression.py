@@ -20,6 +20,7 @@ from advisor_harness.evals.statistics import (
     paired_difference_bound,
     sign_flip,
 )
+from advisor_harness.evals.statistics.paired import CENTRAL_LIMIT
 
 __all__ = ['ENOUGH', 'Evidence', 'Finding', 'evidence_of', 'regressed']
 
@@ -150,15 +151,17 @@ def _p_value(kind: MetricKind, gains: Sequence[float], harmful: int, helpful: in
 
 def _interval(
     gate: MetricGate, gains: Sequence[float], harmful: int, helpful: int, *, binary: bool
-) -> tuple[float, float]:
-    """Of the change, in the metric's own direction."""
+) -> tuple[float, float] | None:
+    """Of the change, in the metric's own direction; `None` where it would cost much and decide nothing."""
     nothing = [0.0] * len(gains)
     if binary:
         low = paired_difference_bound(harmful, helpful, len(gains), alpha=gate.alpha)
         high = -paired_difference_bound(helpful, harmful, len(gains), alpha=gate.alpha)
-    elif by_interval(gate, len(gains)):
+    elif not by_interval(gate, len(gains)):
+        return None
+    elif len(gains) < CENTRAL_LIMIT:
+        _, low, high = paired_bootstrap(nothing, gains, confidence=1 - 2 * gate.alpha)
+    else:
         low = noninferiority(nothing, gains, margin=0.0, alpha=gate.alpha)[0]
         high = -noninferiority(gains, nothing, margin=0.0, alpha=gate.alpha)[0]
-    else:
-        _, low, high = paired_bootstrap(nothing, gains, confidence=1 - 2 * gate.alpha)
     return (low, high) if gate.direction == 'up' else (-high, -low)

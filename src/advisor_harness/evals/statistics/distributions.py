@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-__all__ = ['beta_quantile', 'binomial_mass', 'normal_cdf', 'normal_quantile', 'regularized_beta']
+__all__ = ['beta_quantile', 'binomial_mass', 'normal_cdf', 'normal_quantile', 'regularized_beta', 'student_quantile']
 
 _NORMAL = NormalDist()
 # Smallest value that the continued fraction divides by: far below any term that matters.
@@ -24,6 +24,12 @@ def normal_cdf(z: float) -> float:
 def normal_quantile(p: float) -> float:
     """The standard normal value that is not exceeded with probability `p`, 0 < p < 1."""
     return _NORMAL.inv_cdf(p)
+
+
+def student_quantile(p: float, freedom: int) -> float:
+    """The value of Student's distribution that is not exceeded with probability `p`, 0.5 < p < 1."""
+    x = beta_quantile(2 * (1 - p), freedom / 2, 0.5)
+    return math.sqrt(freedom * (1 - x) / x)
 
 
 def binomial_mass(k: int, n: int, p: float) -> float:

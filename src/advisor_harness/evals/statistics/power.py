@@ -60,6 +60,12 @@ def minimum_detectable_effect(
     """
     _check_design(n, churn, alpha, exceeding)
     check_share('power', power)
+    return _smallest(n, churn, alpha, power, exceeding)
+
+
+# A run asks for the same again and again: for its cases, its gates, its reports.
+@lru_cache(maxsize=256)
+def _smallest(n: int, churn: float, alpha: float, power: float, exceeding: float) -> float | None:
     critical = _critical(n, alpha, exceeding)
     if _power(n, 1.0, churn, critical) < power:
         return None
