@@ -26,13 +26,13 @@ def judge_and_report(
     baselines = load_all([suite.name for suite in store.meta.suites], baseline)
     verdict = judge(store, policies, baselines=baselines)
     with writing(store.folder):
-        write_all(store, verdict, REPORTS)
+        summary = write_all(store, verdict, REPORTS)
     if output.json:
         write(out, json_lines.render(verdict) + '\n')
     else:
         console = console_for(out)
         with console.capture() as printed:
-            report = terminal.render(verdict, store, verbose=output.verbose, quiet=output.quiet)
+            report = terminal.render_summary(summary, verbose=output.verbose, quiet=output.quiet)
             console.print(report, soft_wrap=True)
         write(out, printed.get())
     return verdict.verdict.exit_code

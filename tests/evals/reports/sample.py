@@ -89,8 +89,8 @@ INCONCLUSIVE = SuiteVerdict(
     regime='replay',
     verdict=Verdict.INCONCLUSIVE,
     preconditions=(
-        condition('cassettes', 2, 3, f'lost: {MISS}'),
-        condition('traces', 2, 3, 'blind: no spans'),
+        condition('cassettes', 2, 3, f'lost [advised]: {MISS}'),
+        condition('traces', 2, 3, 'blind [advised]: no spans'),
         condition('scored', 3, 3),
     ),
     gates=(gate('length', None, '>= 10', 'missing', 0, 3),),
@@ -105,7 +105,13 @@ INCONCLUSIVE_RECORDS = (
         error=CaseError('UnmatchedRequest', MISS, 'cassette'),
         cassette=used('failures', 'lost', hits=1, misses=1, unused=1),
     ),
-    record('failures', 'blind', trace_complete=False, cassette=used('failures', 'blind', 'unknown')),
+    record(
+        'failures',
+        'blind',
+        trace_complete=False,
+        trace_problem='no spans',
+        cassette=used('failures', 'blind', 'unknown'),
+    ),
 )
 
 

@@ -101,6 +101,8 @@ def test_what_moved_flipped_and_was_set_aside_is_told(page: Page) -> None:
     assert page.words.index('right advised 1 → 0.750') < page.words.index('lift advised 0.200 → 0.250')
     assert '1 worse, 1 better, 0 otherwise.' in page.words
     assert 'flaky [advised] , ok: issue 7' in page.words
+    assert 'Compared with baseline main, run 20261201-080000, 8 pairs; 1 added: new; 1 renamed: old.' in page.words
+    assert 'Right: a drop of 21.4 pp or more is seen in 80% of runs (n=30).' in page.words
     assert 'river : expired, counts again: issue 3 (until 2026-11-01)' in page.words
 
 

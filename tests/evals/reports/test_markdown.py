@@ -7,6 +7,7 @@ from syrupy.assertion import SnapshotAssertion
 from advisor_harness.evals.records import CaseError, Score
 from advisor_harness.evals.reports import markdown
 from advisor_harness.evals.verdict import Flip, RunVerdict, SuiteVerdict, Verdict
+from tests.evals.reports.pages import rich
 from tests.evals.reports.sample import gate, mixed, record, stored
 
 
@@ -64,8 +65,29 @@ def test_changed_cases_are_listed_up_to_a_count(tmp_path: Path) -> None:
         Flip(case=f'c{n}', arm='advised', from_='pass', to='fail', why='no *advice*' if n else None) for n in range(60)
     ]
     lines = markdown.render(one_suite(flips=tuple(flips)), stored(tmp_path)).splitlines()
-    assert [line for line in lines if 'changed' in line][:2] == [
+    assert [line for line in lines if 'changed' in line][:3] == [
+        '- changed against the baseline: 60 worse, 0 better, 0 otherwise',
         '- c0 \\[advised\\] changed from pass to fail',
         '- c1 \\[advised\\] changed from pass to fail: no \\*advice\\*',
     ]
     assert '- 50 of 60 changed cases are shown' in lines
+
+
+def test_everything_that_a_comparison_says_is_shown(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    """Baseline, movers, flips, what cannot be seen, arms, quarantine and who answered each have their line."""
+    assert markdown.render(*rich(tmp_path)) == snapshot
+
+
+def test_a_report_never_exceeds_what_a_comment_may_have(tmp_path: Path) -> None:
+    """Suites that do not fit are left out part by part, and counted."""
+    gates = tuple(gate(f'gate {n}', 0.0, '>= 1', 'fail', 1, 1, detail='x' * 300) for n in range(60))
+    suites = tuple(
+        SuiteVerdict(suite=f's{n}', regime='sampled', verdict=Verdict.BLOCKED, gates=gates) for n in range(9)
+    )
+    text = markdown.render(RunVerdict(run_id='r', suites=suites), stored(tmp_path))
+    assert len(text) <= markdown.LONGEST
+    shown = text.count('### s')
+    assert 1 < shown < 9
+    assert text.splitlines()[-1] == (
+        f'0 cases in this run, 0 of them to look at; {9 - shown} parts of 12 about suites did not fit here.'
+    )

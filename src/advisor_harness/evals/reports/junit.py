@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
+from advisor_harness.evals.reports.movers import flip_counts
 from advisor_harness.evals.reports.summary import CaseRow, SuiteSummary, Summary, summarise
-from advisor_harness.evals.reports.words import clip, gate_text, one_line, share_met, visible
+from advisor_harness.evals.reports.words import (
+    baseline_text,
+    clip,
+    detectable_texts,
+    gate_text,
+    one_line,
+    share_met,
+    visible,
+)
 from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import GateResult, Precondition, RunVerdict, Verdict
 
@@ -27,25 +36,40 @@ def render_summary(summary: Summary) -> str:
     a case that the policy sets aside. A precondition is listed when it is not met.
     """
     root = ET.Element('testsuites', name='advisor-harness')
-    root.extend(_suite(suite, summary.verdict.run_id) for suite in summary.suites)
+    root.extend(_suite(suite, summary.verdict) for suite in summary.suites)
     for element in (*root, root):
         _count(element)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _suite(suite: SuiteSummary, run_id: str) -> ET.Element:
+def _suite(suite: SuiteSummary, run: RunVerdict) -> ET.Element:
     element = ET.Element('testsuite', name=visible(suite.name))
     properties = ET.SubElement(element, 'properties')
-    facts = {'run': run_id, 'regime': suite.verdict.regime, 'verdict': str(suite.verdict.verdict)}
-    facts |= {f'recordings by {kind}': str(count) for kind, count in suite.answered_by.items()}
-    for name, value in facts.items():
+    for name, value in _facts(suite, run).items():
         ET.SubElement(properties, 'property', name=visible(name), value=visible(value))
     element.extend(_row(row) for row in suite.rows)
     element.extend(_gate(suite.name, gate) for gate in suite.verdict.gates)
     element.extend(_precondition(suite.name, unmet) for unmet in suite.verdict.preconditions if not unmet.ok)
     element.extend(_unexplained(suite))
     return element
+
+
+def _facts(suite: SuiteSummary, run: RunVerdict) -> dict[str, str]:
+    verdict = suite.verdict
+    worse, better, other = flip_counts(verdict.flips)
+    given = {
+        'run': run.run_id,
+        'regime': verdict.regime,
+        'verdict': str(verdict.verdict),
+        'narrowed to': run.narrowed or '',
+        'baseline': baseline_text(verdict),
+        'flips': f'{worse} worse, {better} better, {other} otherwise' if verdict.flips else '',
+        'detectable': '; '.join(detectable_texts(verdict)),
+        'quarantine over': '; '.join(f'{case}: {reason}' for case, reason in verdict.expired.items()),
+    }
+    recordings = {f'recordings by {kind}': str(count) for kind, count in suite.answered_by.items()}
+    return {name: value for name, value in given.items() if value} | recordings
 
 
 def _row(row: CaseRow) -> ET.Element:

@@ -43,7 +43,7 @@ def movers_of(gates: Sequence[GateResult]) -> list[Mover]:
             arm=gate.arm,
             before=gate.baseline,
             now=gate.value,
-            direction=direction_of(gate.limit, gate.value - gate.baseline),
+            direction=direction_of(gate, gate.value - gate.baseline),
         )
         for gate in gates
         if gate.value is not None and gate.baseline is not None and gate.value != gate.baseline
@@ -51,12 +51,13 @@ def movers_of(gates: Sequence[GateResult]) -> list[Mover]:
     return sorted(moved, key=lambda mover: (-mover.size, mover.name))
 
 
-def direction_of(limit: str, delta: float) -> Direction:
-    """Whether a change is for the better, as far as a limit such as `>= 0.9` tells."""
-    floor, ceiling = '>=' in limit, '<=' in limit
-    if floor is ceiling:
+def direction_of(gate: GateResult, delta: float) -> Direction:
+    """Whether a change is for the better, as far as the gate or a limit such as `>= 0.9` tells."""
+    floor, ceiling = '>=' in gate.limit, '<=' in gate.limit
+    if gate.direction is None and floor is ceiling:
         return 'changed'
-    return 'improved' if (delta > 0) is floor else 'regressed'
+    up = floor if gate.direction is None else gate.direction == 'up'
+    return 'improved' if (delta > 0) is up else 'regressed'
 
 
 def flip_counts(flips: Sequence[Flip]) -> tuple[int, int, int]:

@@ -13,7 +13,7 @@ from advisor_harness.evals.measure import Unit
 from advisor_harness.evals.records import CaseKey, CaseRecord, State
 from advisor_harness.evals.reports.words import clip, number, plural, share_met
 from advisor_harness.evals.store import RunStore
-from advisor_harness.evals.verdict import RunVerdict, SuiteVerdict, Verdict
+from advisor_harness.evals.verdict import Precondition, RunVerdict, SuiteVerdict, Verdict
 
 __all__ = ['ANSWERED_BY', 'NOT_RUN', 'CaseRow', 'SuiteSummary', 'Summary', 'summarise']
 
@@ -103,6 +103,10 @@ class SuiteSummary:
         """The rows that need a look."""
         return tuple(row for row in self.rows if row.quarantined is None and not row.fine)
 
+    def tells(self, condition: Precondition) -> bool:
+        """Whether what fails a precondition is a case that needs a look, so that it is told there."""
+        return any((condition.detail or '').startswith(f'{row.label}: ') for row in self.not_fine[:50])
+
     @property
     def set_aside(self) -> tuple[CaseRow, ...]:
         """The rows that the policy quarantines."""
@@ -120,6 +124,8 @@ class Summary:
 
     verdict: RunVerdict
     suites: tuple[SuiteSummary, ...]
+    mode: str = 'replay'
+    """Where the answers came from, as in `RunMeta.mode`."""
 
     @cached_property
     def rows(self) -> tuple[CaseRow, ...]:
@@ -148,6 +154,11 @@ class Summary:
         return _kinds_in_order(counted)
 
     @property
+    def carried(self) -> int:
+        """Number of records that an earlier run left, so that this one did not run the case."""
+        return sum(record.carried_from is not None for row in self.rows for record in row.records)
+
+    @property
     def reasons(self) -> tuple[str, ...]:
         """What decides the verdict, one text for each failed precondition or gate of the suites that have the worst."""
         if not self.suites:
@@ -165,7 +176,9 @@ def summarise(verdict: RunVerdict, store: RunStore) -> Summary:
         if key.suite in keys:
             keys[key.suite].append(key)
     return Summary(
-        verdict=verdict, suites=tuple(_summarise_suite(suite, keys[suite.suite], records) for suite in verdict.suites)
+        verdict=verdict,
+        suites=tuple(_summarise_suite(suite, keys[suite.suite], records) for suite in verdict.suites),
+        mode=store.meta.mode,
     )
 
 
@@ -215,7 +228,7 @@ def _faults(record: CaseRecord) -> Iterable[str]:
         if used.unused:
             yield f'not asked for: {used.unused} of {used.hits + used.unused} recorded answers in {used.file}'
     if not record.trace_complete and record.error is None:
-        yield 'the trace is not complete'
+        yield 'the trace is not complete' + (f': {record.trace_problem}' if record.trace_problem else '')
 
 
 def _reasons(suite: SuiteVerdict) -> Iterable[str]:
@@ -223,10 +236,9 @@ def _reasons(suite: SuiteVerdict) -> Iterable[str]:
     deciding = _DECIDING[suite.verdict]
     gates = [gate for gate in suite.gates if gate.verdict in deciding and gate.severity == 'block']
     if suite.verdict is Verdict.INCONCLUSIVE and unmet:
-        yield from (f'{suite.suite}: precondition {condition.name} {share_met(condition)}' for condition in unmet)
-        if gates:  # they follow from the preconditions
-            yield f'{suite.suite}: {plural(len(gates), "gate")} not measured'
-        return
+        shares = ', '.join(f'{condition.name} {share_met(condition)}' for condition in unmet)
+        yield f'{suite.suite}: {"precondition" if len(unmet) == 1 else "preconditions"} {shares}'
+        return  # gates without value follow from them
     yield from (f'{suite.suite}: {gate.metric} {number(gate.value)} (limit {gate.limit})' for gate in gates)
 
 

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from advisor_harness.evals.reports.arms import ArmFacts, Changes, Mean
+from advisor_harness.evals.reports.movers import direction_of
 from advisor_harness.evals.verdict import GateResult, Precondition, SuiteVerdict
 
 if TYPE_CHECKING:
     from advisor_harness.evals.reports.summary import SuiteSummary, Summary
 
 __all__ = [
+    'ARM_HEADINGS',
+    'AUTHORED',
     'PROVES',
     'REGIMES',
     'answers',
+    'arm_cells',
+    'baseline_text',
     'change',
+    'changes_text',
     'clip',
     'counted',
-    'detectable_text',
+    'detectable_texts',
     'gate_change',
     'gate_table',
     'gate_text',
@@ -28,6 +36,7 @@ __all__ = [
     'one_line',
     'percent',
     'plural',
+    'regime_text',
     'share_met',
     'usd',
     'visible',
@@ -117,6 +126,22 @@ def counted(part: SuiteSummary | Summary) -> str:
     return f'{plural(len(part.rows), "case")}: {", ".join(states)}' if states else 'no case was run'
 
 
+AUTHORED = 'answers of the emulator were authored: they show what the agent does with them, not that a model gives them'
+"""What a verdict that rests on authored answers shows, in one line."""
+
+_SAMPLED: Mapping[str, str] = {
+    'replay': 'sampled: no recordings',
+    'record': 'sampled: this run recorded its answers',
+    'record-missing': 'sampled: this run recorded what was missing',
+    'live': 'sampled: live answers',
+}
+
+
+def regime_text(verdict: SuiteVerdict, mode: str) -> str:
+    """Whether differences are those of the change or may be chance, and why."""
+    return 'replay (deterministic)' if verdict.regime == 'replay' else _SAMPLED.get(mode, 'sampled')
+
+
 def answers(summary: Summary) -> str:
     """How many recordings of each kind the verdict rests on."""
     kinds = ', '.join(f'{count} {kind}' for kind, count in summary.answered_by.items())
@@ -125,13 +150,78 @@ def answers(summary: Summary) -> str:
     return f'{text}; {plural(without, "case")} without a recording' if without else text
 
 
-def detectable_text(verdict: SuiteVerdict) -> str:
-    """What the suite cannot see, in a sentence; empty where the verdict does not say."""
-    facts = verdict.detectable
-    drop, n = facts.get('drop'), facts.get('n')
-    if drop is not None and n is not None:
-        return f'this suite (n={n}) cannot see drops below {number(100 * drop)} pp'
-    return ', '.join(f'{name}: {value}' for name, value in facts.items())
+def detectable_texts(verdict: SuiteVerdict) -> tuple[str, ...]:
+    """What a suite of this size cannot see: of its pass rate, then of every gate that compares with a baseline."""
+    facts = {name: entry for name, entry in verdict.detectable.items() if name != 'cases'}
+    own = [_unseen(verdict.detectable['cases'])] if 'cases' in verdict.detectable else []
+    return (*own, *(f'{name}: {entry["text"]}' for name, entry in facts.items()))
+
+
+def _unseen(facts: Mapping[str, Any]) -> str:
+    n, drop = facts['n'], facts['drop']
+    power = f'{facts["power"]:.0%} of runs'
+    if drop is None:
+        seen = f'sampled, this suite (n={n}) is too small to see any drop in {power}'
+    else:
+        # Rounded up: nothing smaller is promised.
+        seen = (
+            f'sampled, this suite (n={n}) cannot see drops below {math.ceil(1000 * drop - 1e-6) / 10:g} pp in {power}'
+        )
+    return (
+        f'a replay of the recordings of its baseline shows every case that changes; {seen}' if _exact(facts) else seen
+    )
+
+
+def _exact(facts: Mapping[str, Any]) -> bool:
+    return str(facts.get('text', '')).startswith('this replay')
+
+
+def baseline_text(verdict: SuiteVerdict) -> str:
+    """What a suite was compared with, and what changed besides its results; empty without a baseline."""
+    facts = verdict.baseline
+    if not facts:
+        return ''
+    text = f'baseline {facts["name"]}, run {facts["run_id"]}, {plural(facts["pairs"], "pair")}'
+    text += ', the same recordings' if facts.get('exact') else ''
+    for word in ('added', 'removed', 'renamed', 'changed'):
+        if names := list(facts.get(word, ())):
+            text += f'; {len(names)} {word}: {_few(names)}'
+    return text
+
+
+ARM_HEADINGS = ('arm', 'passed', '95 % interval', 'cost of a case', 'tokens of a case', 'recorded latency')
+"""Headings of a table of arms, whose rows `arm_cells` makes."""
+
+
+def arm_cells(arm: ArmFacts) -> tuple[str, ...]:
+    """An arm as a row of a table, every number with its denominator."""
+    share = '' if arm.share is None else f' ({percent(arm.share)})'
+    missing = f' of {arm.n_expected}' if arm.n_scored < arm.n_expected else ''
+    return (
+        arm.arm,
+        f'{arm.passed}/{arm.n_scored}{missing}{share}',
+        '' if arm.interval is None else f'{percent(arm.interval[0])} to {percent(arm.interval[1])}',
+        _mean_text(arm.cost_usd, usd),
+        _mean_text(arm.tokens, lambda count: f'{count:,.0f}'),
+        _mean_text(arm.latency_s, lambda seconds: f'{number(seconds)} s'),
+    )
+
+
+def _mean_text(mean: Mean, text: Callable[[float], str]) -> str:
+    if mean.value is not None:
+        return text(mean.value)
+    return f'known for {mean.n_known}/{mean.n_expected}' if mean.n_known else 'unknown'
+
+
+def changes_text(changes: Changes) -> str:
+    """What another arm does to the same cases, in a sentence; a long list of names is cut."""
+    text = f'{changes.arm} beside {changes.against}: of {plural(changes.pairs, "pair")}, '
+    text += f'{len(changes.helped)} helped and {len(changes.harmed)} harmed'
+    return f'{text} ({_few(changes.harmed)})' if changes.harmed else text
+
+
+def _few(names: Sequence[str]) -> str:
+    return ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
 
 
 def share_met(condition: Precondition) -> str:
@@ -155,13 +245,18 @@ def _gate_cells(gate: GateResult) -> tuple[str, ...]:
         number(gate.value),
         f'{gate.n_scored}/{gate.n_expected}',
         '' if gate.baseline is None else number(gate.baseline),
-        change(gate_change(gate)),
+        _change_cell(gate),
         interval_text(gate.interval),
         '' if gate.p_value is None else number(gate.p_value),
         gate.limit,
         gate.verdict,
         clip(gate.detail or '', 300),
     )
+
+
+def _change_cell(gate: GateResult) -> str:
+    delta = gate_change(gate)
+    return f'{change(delta)} {direction_of(gate, delta)}' if delta else change(delta)
 
 
 def gate_change(gate: GateResult) -> float | None:
@@ -180,6 +275,9 @@ def gate_text(gate: GateResult) -> str:
     """A gate as one sentence, for reports without tables."""
     text = f'{gate.metric} is {number(gate.value)} over {gate.n_scored}/{gate.n_expected} cases'
     text += f' of arm {gate.arm}' if gate.arm else ''
-    text += f' (baseline {number(gate.baseline)})' if gate.baseline is not None else ''
+    if gate.baseline is not None:
+        text += f' (baseline {number(gate.baseline)}{f", {cell}" if (cell := _change_cell(gate)) else ""})'
+    text += f' (interval {interval_text(gate.interval)})' if gate.interval is not None else ''
+    text += f' (p {number(gate.p_value)})' if gate.p_value is not None else ''
     text += f' ({gate.limit})'
     return f'{text}: {gate.detail}' if gate.detail else text

@@ -10,9 +10,10 @@ from advisor_harness.evals.reports.html.plane import Plane, plane
 from advisor_harness.evals.reports.movers import Mover, direction_of, flip_counts, movers_of
 from advisor_harness.evals.reports.summary import CaseRow, SuiteSummary, Summary
 from advisor_harness.evals.reports.words import (
+    baseline_text,
     change,
     clip,
-    detectable_text,
+    detectable_texts,
     gate_change,
     interval_text,
     number,
@@ -89,9 +90,14 @@ class SuiteView:
         return [case for case in self.others if case.body is None]
 
     @property
-    def detectable(self) -> str:
-        """What this suite cannot see, in a sentence; empty where the verdict does not say."""
-        return detectable_text(self.summary.verdict)
+    def detectable(self) -> tuple[str, ...]:
+        """What a suite of this size cannot see, in sentences."""
+        return detectable_texts(self.summary.verdict)
+
+    @property
+    def baseline(self) -> str:
+        """What it was compared with; empty without a baseline."""
+        return baseline_text(self.summary.verdict)
 
     @property
     def has(self) -> dict[str, bool]:
@@ -172,7 +178,7 @@ def _gate(gate: GateResult) -> GateView:
         gate=gate,
         value=number(gate.value),
         change=change(delta),
-        direction='' if delta is None else direction_of(gate.limit, delta) if delta else 'unchanged',
+        direction='' if delta is None else direction_of(gate, delta) if delta else 'unchanged',
         interval=interval_text(gate.interval),
         p_value='' if gate.p_value is None else number(gate.p_value),
     )
