@@ -37,8 +37,8 @@ class Question:
     """What one consultation sends."""
 
     prompt: str
-    history: Sequence[ModelMessage] | None = None
-    """Messages sent along as such, `None` without history."""
+    history: Sequence[Any] | None = None
+    """Messages sent along as such, `None` without history; as JSON on the way into a durable unit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +62,8 @@ class Reply:
     usage: RunUsage = field(default_factory=RunUsage)
     """What the executor's run is to be charged with."""
     duration_s: float | None = None
+    limit: str | None = None
+    """What a usage limit said that stopped it."""
     cause: Annotated[Any, Field(exclude=True)] = None
     """The exception that ended it; it never leaves the process."""
 

@@ -17,6 +17,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability, WrapperCapability
 from pydantic_ai.durable_exec import BaseDurabilityCapability
 from pydantic_ai.exceptions import RunCancelled, UsageLimitExceeded
+from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.output import ToolOutput
 from pydantic_ai.tools import AgentDepsT
 from pydantic_ai.toolsets import AbstractToolset, FunctionToolset, ToolsetTool
@@ -27,7 +28,7 @@ from advisor_harness.advisor.options import Options
 from advisor_harness.advisor.outcome import Outcome
 from advisor_harness.advisor.reservation import Reservation, Reservations
 
-__all__ = ['WorkflowToolset', 'ask_as_unit', 'ask_durably', 'in_workflow', 'most_requests']
+__all__ = ['WorkflowToolset', 'ask_as_unit', 'ask_durably', 'in_workflow', 'most_requests', 'packed']
 
 Unit = Callable[[RunContext[Any], Question, RunUsage], Awaitable[Reply]]
 
@@ -62,19 +63,22 @@ async def ask_durably(
     # other consultations run beside it.
     apart = replace(ctx, usage=RunUsage())
     try:
-        reply = await unit(apart, question, others)
+        reply = await unit(apart, packed(question), others)
     except (asyncio.CancelledError, RunCancelled) as cancelled:
         reply = _told(cancelled, replace(_unknown(Exception(), options), outcome=Outcome.CANCELLED, code=None))
     except Exception as error:  # noqa: BLE001 - recorded by `consultation`, then raised again
         reply = _told(error, _unknown(error, options))
     reservation.usage.incr(reply.usage)
+    if reply.limit is not None:
+        reply = replace(reply, cause=UsageLimitExceeded(reply.limit))
     return replace(reply, advice=_typed(reply.advice, options.output_type))
 
 
 async def ask_as_unit(ctx: RunContext[Any], options: Options, question: Question, others: RunUsage) -> Reply:
     """The unit itself, in whatever process: ask, and return what can be checkpointed.
 
-    What ends the executor's run is raised, for the engine to retry or record as it does with any error.
+    What ends the executor's run is raised, for the engine to retry or record as it does with any error; but not a limit
+    that an answer crossed, which a retry would cross again.
 
     Args:
         ctx: The context, as far as the engine carries it.
@@ -83,11 +87,13 @@ async def ask_as_unit(ctx: RunContext[Any], options: Options, question: Question
         others: What the run has used and reserved besides this consultation.
     """
     reservation = Reservations().open(others, ctx.usage_limits or UsageLimits(), output_tokens=options.max_tokens)
-    reply = await ask(ctx, options, question, reservation)
+    reply = await ask(ctx, options, _unpacked(question), reservation)
     cause, reply = reply.cause, replace(reply, cause=None)
     survivable = reply.outcome in (Outcome.EMPTY, Outcome.INVALID_OUTPUT, Outcome.REFUSED) or (
         reply.optional and options.on_error == 'continue'
     )
+    if isinstance(cause, UsageLimitExceeded):
+        return replace(reply, limit=str(cause))
     if cause is None or survivable:
         return reply
     setattr(cause, _REPLY, reply)
@@ -101,6 +107,20 @@ def most_requests(output_type: object) -> int:
     )
     retries = [spec.max_retries for spec in specs if isinstance(spec, ToolOutput)]
     return 1 + max((each for each in retries if each is not None), default=1)
+
+
+def packed(question: Question) -> Question:
+    """The question with its history as JSON, without what differs when a run is made again.
+
+    Prefect recognises a unit by its arguments. And a schema of typed messages takes seconds to build, for every agent.
+    """
+    if question.history is None:
+        return question
+    messages = ModelMessagesTypeAdapter.dump_python(list(question.history), mode='json')
+    for each in (*messages, *(part for message in messages for part in message['parts'])):
+        for key in ('timestamp', 'run_id', 'conversation_id'):
+            each.pop(key, None)
+    return replace(question, history=messages)
 
 
 class WorkflowToolset(AbstractToolset[AgentDepsT]):
@@ -132,6 +152,12 @@ class WorkflowToolset(AbstractToolset[AgentDepsT]):
     ) -> Any:
         """Call a tool where the run is."""
         return await self._tools.call_tool(name, tool_args, ctx, tool)
+
+
+def _unpacked(question: Question) -> Question:
+    if question.history is None:
+        return question
+    return replace(question, history=ModelMessagesTypeAdapter.validate_python(question.history))
 
 
 def _told(error: BaseException, otherwise: Reply) -> Reply:
