@@ -22,7 +22,7 @@ from advisor_harness.routing.portability.carry import Carried, carried, with_car
 from advisor_harness.routing.portability.convert import Conversion, convert
 from advisor_harness.routing.portability.errors import refusal
 from advisor_harness.routing.portability.options import Portability
-from advisor_harness.routing.portability.report import PortabilityReport
+from advisor_harness.routing.portability.report import PortabilityIssue, PortabilityReport
 from advisor_harness.routing.portability.target import Target, target_of
 from advisor_harness.routing.portability.uploads import fetch_uploads
 
@@ -159,16 +159,25 @@ class PortableModel(WrapperModel):
         if self.passes_through:
             return messages, settings
         found = self._convert(messages, settings, parameters, carried(messages))
-        fetched = found.messages
-        report = found.report
+        converted, report = found.messages, found.report
         if not report.blocking:
-            fetched, failed = await fetch_uploads(found.messages, self._target(settings), self.portability)
-            report = report.with_issues(failed)
+            converted, more = await self._fetched(converted, settings, parameters)
+            report = report.with_issues(more)
         if tell:
             self._tell(report)
         if report.blocking:
             raise refusal(self.model_name, report)
-        return fetched, _overridden(settings, found)
+        return converted, _overridden(settings, found)
+
+    async def _fetched(
+        self, messages: list[ModelMessage], settings: ModelSettings | None, parameters: ModelRequestParameters
+    ) -> tuple[list[ModelMessage], list[PortabilityIssue]]:
+        """The messages with the files that were uploaded elsewhere, and what is wrong with those."""
+        fetched, failed = await fetch_uploads(messages, self._target(settings), self.portability)
+        if all(new is old for new, old in zip(fetched, messages, strict=True)):
+            return messages, failed
+        found = self._convert(fetched, settings, parameters)
+        return found.messages, [*failed, *(issue for issue in found.report.issues if issue.kind == 'media')]
 
     def _tell(self, report: PortabilityReport) -> None:
         if self.on_report is not None:
