@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -200,7 +201,8 @@ def save(baseline: Baseline, folder: Path = BASELINES) -> Path:
         part.write_text(_lines(content) + '\n', encoding='utf-8')
         os.replace(part, path)
     except OSError as e:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # whatever kept it from being written may keep it from being removed
+            part.unlink()
         raise HarnessError(f'baseline {shown(path)} cannot be written: {e.strerror}') from e
     return path
 
@@ -263,6 +265,7 @@ def _bare(record: CaseRecord) -> CaseRecord:
         duration_s=0.0,
         cassette=None if record.cassette is None else _recording(record.cassette.file, record.cassette.sha256),
         trace_complete=True,
+        carried_from=None,
     )
 
 

@@ -49,7 +49,7 @@ def detectable_by_gate(gate: MetricGate, kind: MetricKind, seen: Evidence, *, fa
     if n < gate.min_n:
         return _entry(gate.test, n, None, text=f'nothing: {n} cases, and a test needs {gate.min_n}')
     if by_interval(gate, n):
-        text = f'a drop of {_share(tolerance)} passes in at most {_share(gate.alpha)} of runs, smaller ones more often'
+        text = f'a drop of {_share(tolerance)} passes in at most {gate.alpha:.0%} of runs, smaller ones more often'
         return _entry(gate.test, n, tolerance, alpha=gate.alpha, power=1 - gate.alpha, text=text)
     alpha = gate.alpha / family
     if kind == 'assertion':

@@ -98,7 +98,8 @@ def _detectable(units: Sequence[Unit], comparison: Comparison | None) -> dict[st
     states = [(pair.before.passed, pair.after.passed) for pair in pairs]
     helpful = sum(before is False and after is True for before, after in states)
     exact = is_exact(pairs)
-    return detectable_in_cases(n, churn=2 * helpful / len(pairs) if pairs and not exact else 0.0, exact=exact)
+    churn = 0.0 if exact or not pairs else min(1.0, 2 * helpful / len(pairs))
+    return detectable_in_cases(n, churn=churn, exact=exact)
 
 
 def _all_pass(policy: Policy, units: Sequence[Unit], *, narrow: bool) -> Iterator[GateResult]:
