@@ -104,6 +104,23 @@ def spans(measured: Measured) -> str:
     return table(('what', 'measured', 'of a bare span', 'budget'), *rows)
 
 
+def harness(measured: Measured) -> str:
+    pair, memory = measured['test_overhead'], measured.get('test_memory')
+    rows = [
+        ('a replayed case here, one request', ms(pair['ours']), ''),
+        ('the same in `Dataset.evaluate`, traced by the SDK', ms(pair['other']), ''),
+        ('what the harness adds', ms(pair['difference']), '<= 0.5 ms'),
+        ('1,000 cases by the command, one process', f'{measured["test_thousand_cases[1]"]["median"]:.1f} s', '< 12 s'),
+        ('1,000 cases by the command, two workers', f'{measured["test_thousand_cases[2]"]["median"]:.1f} s', '< 7 s'),
+        ('judging 1,000 cases and writing all reports', ms(measured['test_gate_and_reports']['median']), '< 1 s'),
+    ]
+    if memory is not None:
+        early, late = (f'{memory[key] / 1024:,.0f} MB' for key in ('early_kb', 'late_kb'))
+        rows.append((f'memory after {memory["cases"] // 10:,} synthetic cases', early, ''))
+        rows.append((f'memory after {memory["cases"]:,}', late, 'the same'))
+    return table(('what', 'measured', 'budget'), *rows)
+
+
 def page(measured: Measured) -> str:
     versions = ', '.join(f'{name} {version(name)}' for name in PACKAGES)
     return f"""# Benchmarks
@@ -129,6 +146,15 @@ pydantic-ai and SDK included; requests are spread evenly over the file. Runs of 
 that the file of 1,000 interactions, which is over a megabyte, is loaded here from what was kept of it.
 
 {vcrpy(measured)}
+
+## Replayed cases
+
+Each case is one request to an OpenAI model behind a recording. The harness keeps records, spans and messages and checks
+every trace; `Dataset.evaluate` opens the same recordings and keeps nothing. What it adds is processor time, the median
+difference of pairs that take turns in one process. The command's times include the start of its processes. Memory is
+resident, of a run of synthetic cases: `ADVISOR_HARNESS_BENCH_CASES=100000 python -m nox -s bench` measures it too.
+
+{harness(measured)}
 
 ## Spans and commands
 

@@ -31,6 +31,8 @@ def case_stem(case: str, arm: str, repeat: int = 1) -> str:
 
 def shown(path: Path) -> str:
     """`path` as people should read it: relative to the current directory where it lies below it, with `/`."""
+    if not path.is_absolute() and '..' not in path.parts:  # below it already: no need to ask the file system
+        return path.as_posix()
     absolute = path.absolute().resolve()
     here = Path.cwd().resolve()
     return (absolute.relative_to(here) if absolute.is_relative_to(here) else absolute).as_posix()
