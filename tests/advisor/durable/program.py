@@ -35,6 +35,7 @@ class Program:
             FunctionModel(self.advise, model_name='advisor'),
             max_uses=2,
             output_type=Structured,
+            forward_history=True,
             on_error='continue',
             on_consultation=self.records.append,
         )
@@ -42,7 +43,7 @@ class Program:
         self.agent: Agent[object, str] = Agent(model, name='executor', capabilities=[ours, *durability])
 
     async def advise(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        question = str(messages[0].parts[-1].content)  # type: ignore[union-attr]  # a prompt is text here
+        question = str(messages[-1].parts[-1].content)  # type: ignore[union-attr]  # a prompt is text here
         with self.journal.open('a') as journal:
             journal.write(f'{question}\n')
         if question == 'Down?':
