@@ -82,10 +82,12 @@ def contents(messages: Any) -> list[Any]:
     return [None if getattr(part, 'outcome', None) == 'retried' else part.content for part in parts]
 
 
-async def observe(kind: Any, model: Any, script: Script, asked: Script | None, options: Any, **run: Any) -> Seen:
+async def observe(
+    kind: Any, model: Any, script: Script, asked: Script | None, options: Any, *, agent: Any = None, **run: Any
+) -> Seen:
     seen = Seen()
     try:
-        agent = Agent(script.model(), capabilities=[kind(model, **options)])
+        agent = Agent(script.model(), capabilities=[kind(model, **options)], **(agent or {}))
         result = await agent.run('Go.', **run)
     except Exception as error:
         seen.error = kinds(error)
@@ -209,9 +211,54 @@ async def test_usage_limits_end_the_run_the_same(limit: int, parallel: bool) -> 
     assert seen[0] == seen[1]
 
 
+RETRIES = list(product(['text', 'second try', 'recovers', 'never valid', 'nothing', 'filtered'], QUESTIONS, [0, 2, 5]))
+
+
+@pytest.mark.parametrize(
+    ('answer', 'questions', 'retries'), RETRIES, ids=['-'.join(map(str, case)) for case in RETRIES]
+)
+async def test_retries_are_spent_the_same(answer: str, questions: str, retries: int) -> None:
+    """An unusable answer takes one of the executor's tool retries, and the run ends when they are spent."""
+    build, output_type = ANSWERS[answer]
+    seen: list[Seen] = []
+    for kind in (Advisor, Reference):
+        model, asked = build()
+        script, options = executor(*QUESTIONS[questions]), {'output_type': output_type}
+        seen.append(await observe(kind, model, script, asked, options, agent={'retries': retries}))
+    assert seen[0] == seen[1]
+
+
+TOOLS = list(product(['auto', 'native'], [None, 1, 3], [None, 1024, 4096], [None, '5m', '1h'], [False, True]))
+
+
+@pytest.mark.parametrize(
+    ('mode', 'max_uses', 'max_tokens', 'caching', 'forward_history'),
+    TOOLS,
+    ids=['-'.join(map(str, case)) for case in TOOLS],
+)
+async def test_a_native_tool_is_the_same_on_the_wire(
+    mode: Any, max_uses: Any, max_tokens: Any, caching: Any, forward_history: Any
+) -> None:
+    """Every option reaches Anthropic as the reference sends it."""
+    sent: list[Any] = []
+    for kind in (Advisor, Reference):
+        provider = Provider(message(text('done')))
+        ours = kind(
+            NAME,
+            mode=mode,
+            max_uses=max_uses,
+            max_tokens=max_tokens,
+            caching=caching,
+            forward_history=forward_history,
+        )
+        await Agent(provider.anthropic(), capabilities=[ours]).run('Go.')
+        sent.append((provider.bodies, [request.headers.get('anthropic-beta') for request in provider.requests]))
+    assert sent[0] == sent[1]
+
+
 def test_there_are_enough_scenarios() -> None:
-    """The comparison stands on hundreds of cases."""
-    assert len(SELECTIONS) + len(RUNS) >= 200
+    """The comparison stands on hundreds of cases, over modes, models, options, parallelism and retries."""
+    assert (len(SELECTIONS), len(RUNS), len(RETRIES), len(TOOLS)) == (216, 168, 72, 108)
 
 
 async def told(kind: Any, *steps: Step, answers: tuple[Step, ...], **options: Any) -> tuple[list[Any], int]:
