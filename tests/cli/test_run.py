@@ -34,9 +34,10 @@ def test_a_run_that_passes(folder: Path, snapshot: SnapshotAssertion) -> None:
     result = invoke('gate', 'latest')
     assert without_ids(result.stdout) == snapshot
     (run,) = Path('runs').iterdir()
-    names = {'cases.jsonl', 'junit.xml', 'messages', 'report.md', 'run.json', 'spans', 'verdict.json'}
+    reports = {'junit.xml', 'report.html', 'report.md', 'verdict.json'}
+    names = {'cases.jsonl', 'messages', 'run.json', 'spans', *reports}
     assert {path.name for path in run.iterdir()} == names
-    assert {path.name for path in Path('reports').iterdir()} == {'junit.xml', 'report.md', 'verdict.json'}
+    assert {path.name for path in Path('reports').iterdir()} == reports
 
 
 def test_a_run_that_a_gate_blocks(folder: Path, snapshot: SnapshotAssertion) -> None:
@@ -91,7 +92,10 @@ def test_only_failed_runs_the_rest_of_the_newest_run(folder: Path) -> None:
     assert invoke('run').exit_code == 1
     result = invoke('run', '--only-failed')
     assert (result.exit_code, result.stdout.count('a task may print')) == (1, 1)
-    assert 'total         3 cases: 1 failed, 2 ok in 1 suite\n' in result.stdout
+    assert (
+        'total         3 cases: 1 failed, 2 ok in 1 suite, 2 records carried over from an earlier run\n'
+        in result.stdout
+    )
     assert result.stderr == (
         '2 of 3 cases were ok in the newest run and are carried over, 1 to run\n'
         '100 %  3 of 3 cases: 1 failed, 2 ok; cost unknown\n'
@@ -146,7 +150,7 @@ def test_mistakes_are_one_line_and_exit_code_2(folder: Path, args: list[str], me
         ),
         (
             {'cases': CASES + CASES.partition('cases:\n')[2]},
-            "dataset evals/mirror.yaml is not a dataset: Duplicate case name: 'short'",
+            "dataset evals/mirror.yaml is not a dataset: two cases are named 'short': every name must be used once",
         ),
         (
             {'policy': 'metrics: {EqualsExpected: {mim: 1}}'},
@@ -281,7 +285,7 @@ def test_the_spans_of_a_run_arrive_at_logfire(
 def test_a_fault_of_ours_is_never_exit_code_1(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An exception that nobody expected shows its traceback and does not look like a gate that blocks."""
     write_project(folder)
-    monkeypatch.setattr('advisor_harness.evals.reports.markdown.render', lambda *_: 1 / 0)
+    monkeypatch.setattr('advisor_harness.evals.reports.markdown.render_summary', lambda *_: 1 / 0)
     result = invoke('run', '--quiet')
     assert result.exit_code == 2
     assert result.stderr.startswith('Traceback (most recent call last):\n')

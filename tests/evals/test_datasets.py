@@ -63,12 +63,37 @@ def test_metrics_that_scorers_promise() -> None:
             'cases: [',
             "dataset evals/mirror.yaml is not valid YAML: expected the node content, but found '<stream end>'",
         ),
-        ('', 'dataset evals/mirror.yaml is not a dataset: the file: Input should be a valid dictionary'),
+        ('', 'dataset evals/mirror.yaml is not a dataset: the file must be a mapping; got nothing'),
         ('cases: []', 'dataset evals/mirror.yaml is empty: a suite needs at least one case'),
-        ('cases: [{name: a}]', 'dataset evals/mirror.yaml is not a dataset: cases.0.inputs: Field required'),
+        ('cases: [{name: a}]', 'dataset evals/mirror.yaml is not a dataset: case 1 has no `inputs`'),
+        (
+            'cases: [{name: a, inputs: 1}, {nam: b, input: 1, outputs: 2}]',
+            'dataset evals/mirror.yaml is not a dataset: case 2 has no `inputs`; case 2 has an unknown key `nam`; '
+            'case 2 has an unknown key `input`; and 1 more',
+        ),
+        ('cases: 3', 'dataset evals/mirror.yaml is not a dataset: `cases` of the file must be a list; got 3'),
+        ('cases: [a]', "dataset evals/mirror.yaml is not a dataset: case 1 must be a mapping; got 'a'"),
+        (
+            'cases: [{name: a, inputs: 1, evaluators: [{Contains: 1, Equals: 2}]}]',
+            'dataset evals/mirror.yaml is not a dataset: each entry of `evaluators` in case 1 must be a name, or one '
+            'name with its arguments: `Contains: text`',
+        ),
+        (
+            'cases: [{name: a, inputs: 1, evaluators: [{Contains: {valu: 1}}]}]',
+            "dataset evals/mirror.yaml is not a dataset: scorer 'Contains' for case 'a' has no argument `valu`",
+        ),
+        (
+            'cases: [{name: a, inputs: 1, evaluators: [Contains]}]',
+            "dataset evals/mirror.yaml is not a dataset: scorer 'Contains' for case 'a' needs 'value'",
+        ),
+        (
+            'cases: [{name: a, inputs: 1, evaluators: [Contians: x]}]',
+            "dataset evals/mirror.yaml is not a dataset: there is no scorer 'Contians': did you mean 'Contains'? One "
+            'of your own goes into `Suite.scorer_types`',
+        ),
         (
             'cases: [{name: a, inputs: 1}, {name: a, inputs: 2}]',
-            "dataset evals/mirror.yaml is not a dataset: Duplicate case name: 'a'",
+            "dataset evals/mirror.yaml is not a dataset: two cases are named 'a': every name must be used once",
         ),
         (
             'cases: [{name: a, inputs: 1}, {inputs: 2}]',
@@ -84,7 +109,8 @@ def test_metrics_that_scorers_promise() -> None:
         ),
         (
             'cases: [{name: a, inputs: 1, evaluators: [Unknown]}]',
-            "dataset evals/mirror.yaml is not a dataset: Evaluator 'Unknown' is not in the provided",
+            "dataset evals/mirror.yaml is not a dataset: there is no scorer 'Unknown': one of your own goes into "
+            '`Suite.scorer_types`',
         ),
         (
             'cases: [{name: a, inputs: 1}]\n'
@@ -157,3 +183,24 @@ def test_tags_of_typed_metadata() -> None:
     cases = [Case(name='a', inputs=1, metadata=Metadata(['x'])), Case(name='b', inputs=1, metadata=None)]
     found = load_cases(Suite(name='s', task=mirror, dataset=Dataset[Any, Any, Any](name='d', cases=cases)))
     assert found.tags == {'a': ('x',), 'b': ()}
+
+
+def test_the_order_of_cases_makes_no_other_scorers() -> None:
+    """Scorers of single cases are the same scorers, whichever case comes first."""
+    cases = ['{name: a, inputs: 1, evaluators: [Contains: x]}', '{name: b, inputs: 2, evaluators: [Contains: y]}']
+    first, second = (loaded(f'cases: [{", ".join(rows)}]') for rows in (cases, reversed(cases)))
+    assert (first.scorers_sha256, first.case_sha256) == (second.scorers_sha256, second.case_sha256)
+    assert first.scorers_sha256 != loaded(f'cases: [{cases[0]}]').scorers_sha256
+
+
+def test_the_content_of_a_case_has_no_name() -> None:
+    """A renamed case is known by its content; another input is another content."""
+    first = loaded('cases: [{name: a, inputs: 1}, {name: b, inputs: 1}, {name: c, inputs: 2}]').case_sha256
+    assert first['a'] == first['b'] != first['c']
+
+
+def test_names_that_are_known_before_a_run() -> None:
+    """Scorers that promise one value are known by name; one that may give several makes the names unknown."""
+    known = loaded('cases: [{name: a, inputs: 1, evaluators: [Contains: x, EqualsExpected]}]').known_names
+    assert known == {'Contains', 'EqualsExpected'}
+    assert loaded('cases: [{name: a, inputs: 1, evaluators: [{LLMJudge: is it right?}]}]').known_names is None

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 from pydantic_evals import Case, Dataset
 from pydantic_evals.evaluators import EqualsExpected, Evaluator, GEval, LLMJudge
 from yaml import MarkedYAMLError
 
 from advisor_harness.evals import scorers
+from advisor_harness.evals.dataset_words import reasons
 from advisor_harness.evals.errors import SuiteError
 from advisor_harness.evals.meta import MetricKind
 from advisor_harness.evals.naming import case_stem, shown
@@ -142,18 +142,7 @@ def _read(suite: Suite, path: Path, where: str) -> Dataset[Any, Any, Any]:
         at = f' at line {e.problem_mark.line + 1}, column {e.problem_mark.column + 1}' if e.problem_mark else ''
         raise SuiteError(f'{where} is not valid YAML: {e.problem}{at}') from e
     except (ValueError, OSError, ExceptionGroup) as e:
-        raise SuiteError(f'{where} is not a dataset: {"; ".join(_reasons(e))}') from e
-
-
-def _reasons(error: BaseException) -> Iterator[str]:
-    if isinstance(error, BaseExceptionGroup):
-        for each in cast('BaseExceptionGroup[BaseException]', error).exceptions:
-            yield from _reasons(each)
-    elif isinstance(cause := error if isinstance(error, ValidationError) else error.__cause__, ValidationError):
-        for each in cause.errors(include_url=False)[:3]:
-            yield f'{".".join(map(str, each["loc"])) or "the file"}: {each["msg"]}'
-    else:
-        yield str(error)
+        raise SuiteError(f'{where} is not a dataset: {"; ".join(reasons(e))}') from e
 
 
 def _check(suite: Suite, dataset: Dataset[Any, Any, Any], where: str) -> None:
