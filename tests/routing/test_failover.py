@@ -19,13 +19,13 @@ from pydantic_ai.exceptions import (
     UnexpectedModelBehavior,
     UserError,
 )
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ThinkingPart, UserPromptPart
 from pydantic_ai.models import Model
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.wrapper import WrapperModel
 
-from advisor_harness.routing import FailoverModel, Router
+from advisor_harness.routing import FailoverModel, Portability, PortabilityError, PortabilityReport, Router
 from tests.routing.conftest import Recorded
 from tests.routing.support import mark, marks, talker
 
@@ -266,6 +266,7 @@ async def test_models_that_cool_down_are_the_last_resort() -> None:
         (TimeoutError(), True),
         (ConnectionResetError(), True),
         (UserError('no files'), False),
+        (PortabilityError('m', PortabilityReport()), False),
         (NotImplementedError('no video'), False),
         (UnexpectedModelBehavior('odd'), False),
         (FallbackExceptionGroup('all', [UNAVAILABLE]), True),
@@ -287,6 +288,65 @@ async def test_concurrent_requests_share_the_cooldown_and_nothing_else() -> None
     model = FailoverModel(*line.models(), cooldown=30, clock=Clock())
     assert await asyncio.gather(*(plain(model) for _ in range(50))) == ['c'] * 50
     assert [each.model_name for each in model.in_order()] == ['c', 'a', 'b']
+
+
+async def test_as_a_route_it_remembers_who_was_down() -> None:
+    """The cooldown holds across the requests of a router, which wraps the models anew for each."""
+    line = Line(first=UNAVAILABLE, second=None)
+    chain = FailoverModel(*line.models(), cooldown=30, clock=Clock())
+    agent = Agent(capabilities=[Router({'chain': chain})])
+    for _ in range(3):
+        await agent.run('hello')
+    assert line.asked == ['first', 'second', 'second', 'second']
+
+
+def thoughtful(place: str) -> list[ModelMessage]:
+    """A history with thinking that only the model at `place` can read."""
+    metadata = {'router': {'route': 'chain', 'identity': place, 'model': 'm'}}
+    parts = [ThinkingPart('hm', signature='S', provider_name='function'), TextPart('a')]
+    return [ModelRequest([UserPromptPart('q')]), ModelResponse(parts, provider_name='function', metadata=metadata)]
+
+
+class Elsewhere(FunctionModel):
+    """A model of another place, which can read what the others cannot."""
+
+    @property
+    def base_url(self) -> str:
+        return 'https://elsewhere.example'
+
+
+@pytest.mark.parametrize('is_streamed', [False, True])
+async def test_a_history_that_one_model_cannot_take_goes_to_the_next(is_streamed: bool, recorded: Recorded) -> None:
+    """A refusal by the rules of portability moves on, without a cooldown; the span tells of the one that answered."""
+    line = Line(here=None, there=None)
+    model = line['there']
+    assert model.function
+    assert model.stream_function
+    there = Elsewhere(model.function, stream_function=model.stream_function, model_name='there')
+    chain = FailoverModel(line['here'], there, cooldown=30, clock=Clock())
+    router = Router({'chain': chain}, portability=Portability(thinking='raise'))
+    agent = Agent(capabilities=[router, recorded.instrumentation])
+    history = thoughtful('function|https://elsewhere.example|FunctionModel')
+    if is_streamed:
+        async with agent.run_stream('and?', message_history=history) as stream:
+            await stream.get_output()
+    else:
+        await agent.run('and?', message_history=history)
+    assert (line.asked, [model.model_name for model in chain.in_order()]) == (['there'], ['here', 'there'])
+    facts = recorded.routes[0]
+    assert (facts.model, facts.reason, facts.history_action, facts.issues) == ('there', 'sticky', 'kept', ())
+
+
+async def test_a_history_that_no_model_can_take_is_not_sent(recorded: Recorded) -> None:
+    """When every model refuses it, the group holds the refusals and the span is an error."""
+    line = Line(a=None, b=None)
+    router = Router({'chain': FailoverModel(*line.models())}, portability=Portability(thinking='raise'))
+    agent = Agent(capabilities=[router, recorded.instrumentation])
+    with pytest.raises(FallbackExceptionGroup) as error:
+        await agent.run('and?', message_history=thoughtful('other||X'))
+    assert [type(each) for each in error.value.exceptions] == [PortabilityError, PortabilityError]
+    facts = recorded.routes[0]
+    assert (line.asked, facts.reason, facts.history_action) == ([], 'history_incompatible', 'blocked')
 
 
 def suspended(pinned: str) -> list[ModelMessage]:

@@ -60,7 +60,7 @@ def serving_leaf(model: Model, answer: ModelResponse | StreamedResponse | None) 
     def likeness(leaf: Model) -> tuple[bool, bool, int, bool]:
         return (
             leaf.system == answer.provider_name,
-            endpoint(leaf.base_url) == answered_at,
+            answered_at in ('', endpoint(leaf.base_url)),
             len(leaf.model_name) if name.startswith(leaf.model_name) else 0,
             (leaf.system, leaf.model_name) not in failed,
         )
