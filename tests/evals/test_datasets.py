@@ -203,4 +203,4 @@ def test_names_that_are_known_before_a_run() -> None:
     """Scorers that promise one value are known by name; one that may give several makes the names unknown."""
     known = loaded('cases: [{name: a, inputs: 1, evaluators: [Contains: x, EqualsExpected]}]').known_names
     assert known == {'Contains', 'EqualsExpected'}
-    assert loaded('cases: [{name: a, inputs: 1, evaluators: [{LLMJudge: is it right?}]}]').known_names is None
+    assert loaded('cases: [{name: a, inputs: 1, evaluators: [{LLMJudge: "is it right?"}]}]').known_names is None

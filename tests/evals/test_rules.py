@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import date
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from advisor_harness.evals import Policy, PolicyError
 from advisor_harness.evals.rules import Budgets, MetricGate, Preconditions, Quarantined
+from advisor_harness.evals.statistics import clopper_pearson, minimum_detectable_effect
 
 FILE = Path('evals/x.policy.yaml')
 
@@ -178,3 +180,29 @@ def test_a_quarantine_ends_after_its_last_day() -> None:
     policy = Policy(quarantine=(Quarantined(case='a', reason='why', expires=date(2027, 1, 31)),))
     assert policy.set_aside(date(2027, 1, 31)) == {'a': 'why'}
     assert policy.set_aside(date(2027, 2, 1)) == {}
+
+
+PAGE = (Path(__file__).parents[2] / 'docs' / 'policy.md').read_text(encoding='utf-8')
+
+
+def test_the_policy_of_the_page() -> None:
+    """The example of `docs/policy.md` is a policy, and the page names every key that there is."""
+    (text,) = re.findall(r'```yaml\n(.*?)```', PAGE, re.DOTALL)
+    policy = read(text)
+    assert list(policy.metrics) == ['Contains', 'easy', 'no worse', 'lift']
+    keys = [*Policy.model_fields, *MetricGate.model_fields, *Quarantined.model_fields, *Budgets.model_fields]
+    assert [key for key in keys if f'`{key}`' not in PAGE and f'{key}:' not in PAGE] == []
+
+
+def test_the_tables_of_the_page() -> None:
+    """What the page says that a suite can see is what the statistics say."""
+    rows = {
+        cells[0]: cells[1:] for line in PAGE.splitlines() if (cells := [c.strip() for c in line.strip('| ').split('|')])
+    }
+    for churn, name in ((0.0, 'no case changes by chance'), (0.1, '10 % do'), (0.2, '20 % do')):
+        for n, shown in zip((10, 20, 30, 50, 100, 200, 400), map(float, rows[name]), strict=True):
+            effect = minimum_detectable_effect(n, churn=churn)
+            assert effect is not None
+            assert shown - (1 if n < 100 else 0.5) < 100 * effect <= shown
+    for n, shown in zip((5, 10, 20, 30, 50, 100, 300), map(float, rows['rate']), strict=True):
+        assert round(clopper_pearson(n, n, confidence=0.9)[0], 3) == shown
