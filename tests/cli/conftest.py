@@ -9,7 +9,16 @@ import pytest
 
 from tests.cli.receiver import Receiver, receiving
 
-_OUTSIDE = ('CI', 'NO_COLOR', 'FORCE_COLOR', 'LOGFIRE_TOKEN', 'LOGFIRE_BASE_URL', 'OTEL_EXPORTER_OTLP_COMPRESSION')
+_OUTSIDE = (
+    'CI',
+    'NO_COLOR',
+    'FORCE_COLOR',
+    'GITHUB_OUTPUT',
+    'GITHUB_STEP_SUMMARY',
+    'LOGFIRE_TOKEN',
+    'LOGFIRE_BASE_URL',
+    'OTEL_EXPORTER_OTLP_COMPRESSION',
+)
 
 
 @pytest.fixture(autouse=True)

@@ -48,7 +48,7 @@ def test_without_its_extras_the_command_says_what_to_install() -> None:
             "'live'.",
         ),
         (['gate'], "Missing argument 'RUN'."),
-        (['report', 'latest', '--html'], 'No such option: --html (Possible options: --help)'),
+        (['report', 'latest', '--pdf'], 'No such option: --pdf'),
     ],
 )
 def test_what_cannot_be_parsed_ends_with_2(args: list[str], message: str) -> None:

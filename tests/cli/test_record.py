@@ -59,7 +59,7 @@ def test_a_request_that_was_not_recorded_is_inconclusive() -> None:
     assert result.exit_code == 2
     assert '    ✗ error   short [advised]\n' in result.stdout
     assert '$.messages[0].content' in result.stdout
-    assert re.search(r'^RESULT        INCONCLUSIVE   exit 2 .*: precondition cassettes 1/2', result.stdout, re.M)
+    assert re.search(r'^RESULT        INCONCLUSIVE   exit 2 .*: preconditions cassettes 1/2', result.stdout, re.M)
     assert '$.messages[0].content' in Path('reports/report.md').read_text()
     assert '$.messages[0].content' in Path('reports/junit.xml').read_text()
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from advisor_harness.evals import CaseError
 from tests.cli.project import invoke
 from tests.cli.runs import finished_run, record
 
@@ -30,6 +32,12 @@ SPANS = [
     span('invoke_agent doer', 1, **{'gen_ai.agent.name': 'doer', 'gen_ai.usage.input_tokens': 5}),
     span('select advisor', 2, 1, **{'advisor.selection.path': 'local', 'logfire.msg': 'advisor path: local'}),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines are as wide as where nobody watches, whatever runs the tests."""
+    monkeypatch.setenv('COLUMNS', '120')
 
 
 def test_the_span_tree_of_a_case_is_printed() -> None:
@@ -100,4 +108,25 @@ def test_a_run_without_records_says_so() -> None:
     finished_run()
     assert invoke('trace', 'latest', 'short').stderr == (
         "error: run 'latest' has no record of case 'short': no case has ended\n"
+    )
+
+
+def test_long_decisions_are_broken_and_control_characters_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a narrow terminal every attribute has its line, and nothing that a model wrote moves the cursor."""
+    monkeypatch.setenv('COLUMNS', '40')
+    chat = span('chat \x1b[31m', 1) | {'attributes': {'gen_ai.request.model': 'a-model-of-some-length'}}
+    finished_run(record('short'), spans=[chat])
+    assert invoke('trace', 'latest', 'short', '-v').stdout == (
+        'mirror / short [advised]: ok\nchat \\x1b[31m [INTERNAL]\n    gen_ai.request.model=a-model-of-some-length\n'
+    )
+
+
+def test_the_traceback_of_an_error_follows_its_spans() -> None:
+    """A case that crashed shows where."""
+    store = finished_run(record('short'))
+    crashed = replace(record('short'), state='error', error=CaseError('ValueError', 'no', 'task'))
+    kept = store.write_traceback(crashed.key, 'Traceback (most recent call last):\n  boom()\nValueError: no\n')
+    store.append(replace(crashed, traceback=kept))
+    assert invoke('trace', 'latest', 'short').stdout == (
+        'mirror / short [advised]: error\nno spans\nTraceback (most recent call last):\n  boom()\nValueError: no\n'
     )

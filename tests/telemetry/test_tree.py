@@ -235,3 +235,15 @@ def test_messages_read_like_a_story() -> None:
     assert tree.render([chat, claim], attributes='messages') == (
         'chat gpt\n  advisor quota refused by capability: request, 1 of 1 used'
     )
+
+
+def test_attributes_that_do_not_fit_stand_below_their_span() -> None:
+    """Where a line is limited, a long span has a line for each attribute; a short one stays on its line."""
+    chat = view('chat x', 1, gen_ai__request__model='x')
+    route = view('route model request', 2, 1, model_routing__route='cheap', model_routing__switched=False)
+    assert tree.render([chat, route], width=60) == (
+        'chat x {gen_ai.request.model=x}\n'
+        '  route model request\n'
+        '      model_routing.route=cheap\n'
+        '      model_routing.switched=false'
+    )

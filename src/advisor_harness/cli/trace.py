@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ['trace']
 
+_WIDTH = 120
+"""Characters of a line where there is no terminal that says otherwise."""
+
 
 def trace(
     run: RunRef,
@@ -24,7 +27,10 @@ def trace(
     ] = False,
     everything: Annotated[bool, typer.Option('--all', help='Print all attributes of every span.')] = False,
 ) -> int:
-    """Print the span tree of a case, once for each arm and repeat that ran."""
+    """Print the span tree of a case, once for each arm and repeat that ran, and where its error came from."""
+    from shutil import get_terminal_size
+
+    from advisor_harness.evals.reports.words import visible
     from advisor_harness.evals.store import open_run
     from advisor_harness.telemetry import tree
 
@@ -36,7 +42,10 @@ def trace(
         repeat = '' if record.repeat == 1 else f' repeat {record.repeat}'
         typer.echo(f'{record.suite} / {record.case} [{record.arm}]{repeat}: {record.state}')
         shown = 'all' if everything else 'own' if verbose else 'messages'
-        typer.echo(tree.render(store.trace(record), attributes=shown) or 'no spans')
+        spans = tree.render(store.trace(record), attributes=shown, width=get_terminal_size((_WIDTH, 0)).columns)
+        typer.echo(visible(spans) or 'no spans')
+        if (traceback := store.traceback(record)) is not None:
+            typer.echo(visible(traceback.rstrip()))
     return 0
 
 

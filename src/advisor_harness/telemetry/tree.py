@@ -31,7 +31,12 @@ _NEEDS_QUOTES: Final = re.compile(r'^$|[\s,={}\[\]"]')
 _TOOL: Final = 'execute_tool '
 
 
-def render(spans: SpanSource, *, attributes: Literal['own', 'all', 'none', 'messages'] = 'own') -> str:
+def render(
+    spans: SpanSource,
+    *,
+    attributes: Literal['own', 'all', 'none', 'messages'] = 'own',
+    width: int | None = None,
+) -> str:
     """The spans as an indented tree, a line each: `name [KIND, STATUS] {key=value, ...}`.
 
     Children follow their parent in the order of their starts, but tool calls that follow each other are in the order of
@@ -44,6 +49,8 @@ def render(spans: SpanSource, *, attributes: Literal['own', 'all', 'none', 'mess
             release of pydantic-ai does not change the text; `all` prints everything but noise, content included; `none`
             prints names only; `messages` prints, for people, the message of each own span in place of its name and
             attributes, and no kinds.
+        width: Characters of a line; where the attributes of a span do not fit, each gets a line of its own below it.
+            `None` keeps them on the line.
     """
     ordered = finished(spans)
     known = {(span.trace_id, span.span_id) for span in ordered}
@@ -53,8 +60,16 @@ def render(spans: SpanSource, *, attributes: Literal['own', 'all', 'none', 'mess
         children[parent if parent in known else None].append(span)
     ids: dict[str, str] = {}
     return '\n'.join(
-        f'{"  " * depth}{_heading(span, attributes)}{_suffix(span, attributes, ids)}' for depth, span in _walk(children)
+        _line('  ' * depth, _heading(span, attributes), _shown(span, attributes, ids), width)
+        for depth, span in _walk(children)
     )
+
+
+def _line(indent: str, heading: str, attributes: list[str], width: int | None) -> str:
+    line = f'{indent}{heading}' + (f' {{{", ".join(attributes)}}}' if attributes else '')
+    if width is None or len(line) <= width:
+        return line
+    return '\n'.join([f'{indent}{heading}', *(f'{indent}    {each}' for each in attributes)])
 
 
 def _walk(children: dict[tuple[int, int] | None, list[SpanView]]) -> Iterator[tuple[int, SpanView]]:
@@ -87,13 +102,12 @@ def _heading(span: SpanView, which: str) -> str:
     return f'{message or span.name} [{shown}]' if shown else str(message or span.name)
 
 
-def _suffix(span: SpanView, which: str, ids: dict[str, str]) -> str:
+def _shown(span: SpanView, which: str, ids: dict[str, str]) -> list[str]:
     if which in ('none', 'messages'):
-        return ''
-    shown = [
+        return []
+    return [
         f'{key}={_text(value, ids)}' for key, value in sorted(span.attributes.items()) if _is_shown(span, key, which)
     ]
-    return f' {{{", ".join(shown)}}}' if shown else ''
 
 
 def _is_shown(span: SpanView, key: str, which: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 from advisor_harness.evals.records import CaseError
 from advisor_harness.evals.reports import html
+from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import RunVerdict, SuiteVerdict, Verdict
 from tests.evals.reports.pages import HOSTILE, Page, many, rich
 from tests.evals.reports.sample import mixed, passing, record, stored
@@ -174,3 +175,13 @@ def test_a_page_of_every_verdict_is_the_same_every_time(tmp_path: Path) -> None:
     verdict, store = mixed(tmp_path)
     assert html.render(verdict, store) == html.render(verdict, store)
     assert str(tmp_path) not in html.render(verdict, store)
+
+
+def test_a_run_whose_attachments_were_removed_has_a_page(tmp_path: Path) -> None:
+    """Spans and messages may be deleted to save room: the page says what is lost."""
+    verdict, store = many(tmp_path, 2, 1)
+    (store.folder / 'spans' / 's.jsonl').unlink()
+    (store.folder / 'messages' / 's.jsonl').write_text('')
+    page = Page(html.render(verdict, RunStore(store.folder)))
+    assert 'spans: the run does not hold them any more' in page.words
+    assert 'messages: the run does not hold them any more' in page.words

@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from advisor_harness.evals.reports import github, html, junit, markdown
+from advisor_harness.evals.reports import github, html, json_lines, junit, markdown
 from advisor_harness.evals.reports.summary import Summary, summarise
 from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import RunVerdict
@@ -26,7 +26,7 @@ def write_all(store: RunStore, verdict: RunVerdict, reports_dir: Path) -> Summar
     summary = summarise(verdict, store)
     text = markdown.render_summary(summary)
     files = {
-        'verdict.json': json.dumps(verdict.to_json(), indent=2) + '\n',
+        'verdict.json': json.dumps(json_lines.finite(verdict.to_json()), indent=2, allow_nan=False) + '\n',
         'report.md': text,
         'junit.xml': junit.render_summary(summary),
         'report.html': html.render_summary(summary, store),

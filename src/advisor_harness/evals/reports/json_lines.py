@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from advisor_harness.evals.verdict import RunVerdict
 
-__all__ = ['line', 'render']
+__all__ = ['finite', 'line', 'render']
 
 
 def render(verdict: RunVerdict) -> str:
@@ -21,14 +21,15 @@ def line(data: Any) -> str:
 
     JSON has no NaN and no infinities; they become `null`, so that every line can be read by every parser.
     """
-    return json.dumps(_finite(data), allow_nan=False)
+    return json.dumps(finite(data), allow_nan=False)
 
 
-def _finite(data: Any) -> Any:
+def finite(data: Any) -> Any:
+    """`data` with `null` for NaN and the infinities, which JSON does not have."""
     if isinstance(data, float) and not math.isfinite(data):
         return None
     if isinstance(data, dict):
-        return {key: _finite(value) for key, value in cast('dict[Any, Any]', data).items()}
+        return {key: finite(value) for key, value in cast('dict[Any, Any]', data).items()}
     if isinstance(data, list | tuple):
-        return [_finite(value) for value in cast('list[Any]', data)]
+        return [finite(value) for value in cast('list[Any]', data)]
     return data

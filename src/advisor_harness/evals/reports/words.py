@@ -75,7 +75,9 @@ def number(value: float | None) -> str:
 
 def usd(amount: float) -> str:
     """US dollars, to three digits where they are cents or less."""
-    return f'${amount:,.2f}' if amount >= 1 or not amount else f'${Decimal(f"{amount:.3g}"):f}'
+    if not amount:
+        return '$0'
+    return f'${amount:,.2f}' if amount >= 1 else f'${Decimal(f"{amount:.3g}"):f}'
 
 
 def percent(share: float) -> str:

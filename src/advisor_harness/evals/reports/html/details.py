@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from advisor_harness.evals.records import CaseRecord, Score
 from advisor_harness.evals.reports.html.talk import MOST_TURNS, Consulted, Turn, consulted, turns
@@ -15,6 +15,8 @@ from advisor_harness.evals.reports.words import clip, number, plural, usd
 from advisor_harness.evals.store import RunStore
 
 __all__ = ['Attempt', 'ScoreLine', 'attempts']
+
+_T = TypeVar('_T')
 
 _LONGEST_OUTPUT = 6_000
 _LONGEST_REASON = 2_000
@@ -60,13 +62,14 @@ def attempts(row: CaseRow, store: RunStore) -> tuple[Attempt, ...]:
 
 
 def _attempt(record: CaseRecord, store: RunStore) -> Attempt:
-    spans = store.spans(record)
-    said, drawn = turns(store.messages(record)), bars(spans)
-    error, traceback = record.error, store.traceback(record)
+    lost: list[str] = []
+    spans = _kept(store.spans, record, 'spans', lost) or []
+    said, drawn = turns(_kept(store.messages, record, 'messages', lost) or []), bars(spans)
+    error, traceback = record.error, _kept(store.traceback, record, 'traceback', lost)
     return Attempt(
         repeat=record.repeat,
         state=record.state,
-        facts=tuple(_facts(record)),
+        facts=(*_facts(record), *(('Lost', f'{what}: the run does not hold them any more') for what in lost)),
         error=None if error is None else clip(error.message, _LONGEST_ERROR),
         error_kind='' if error is None else f'{error.type} in the {error.where}',
         traceback=None if traceback is None else clip(traceback, _LONGEST_ERROR),
@@ -79,6 +82,15 @@ def _attempt(record: CaseRecord, store: RunStore) -> Attempt:
         more_bars=max(0, len(drawn) - MOST_BARS),
         trace_problem=record.trace_problem,
     )
+
+
+def _kept(read: Callable[[CaseRecord], _T], record: CaseRecord, what: str, lost: list[str]) -> _T | None:
+    """What belongs to a record; `None`, and noted in `lost`, where somebody removed it: a run can do without."""
+    try:
+        return read(record)
+    except (KeyError, OSError, ValueError):
+        lost.append(what)
+        return None
 
 
 def _facts(record: CaseRecord) -> Iterator[tuple[str, str]]:
