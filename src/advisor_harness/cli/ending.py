@@ -17,7 +17,7 @@ FAULT = 2
 INTERRUPTED = 130
 """Exit code after SIGINT, as shells have it."""
 
-_OF_THE_EXTRAS = frozenset({'opentelemetry', 'pydantic_evals', 'rich', 'yaml'})
+_OF_THE_EXTRAS = frozenset({'jinja2', 'markupsafe', 'opentelemetry', 'pydantic_evals', 'rich', 'yaml'})
 
 _P = ParamSpec('_P')
 
