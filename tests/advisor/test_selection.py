@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from pydantic_ai.native_tools import AdvisorTool
 
 from advisor_harness import Advisor
 from advisor_harness.advisor.models import ModelName
-from advisor_harness.advisor.selection import Selection, decide, effective
+from advisor_harness.advisor.selection import Selection, decide, effective, native_impossible, refusal
 from advisor_harness.telemetry import conventions as names, read
 
 from .conftest import Spans
@@ -38,8 +39,9 @@ NATIVE_ROUTER = ModelName('openrouter', 'openai/gpt-4o-mini', supports_native=Tr
 GPT = ModelName('openai', 'gpt-5', supports_native=True)
 
 
-def selection(*executors: ModelName, left: int | None = None, **options: Any) -> Selection:
-    return decide(Advisor(**{'model': NAME, **options}).options, executors, run_remaining=left)
+def selection(*executors: ModelName, left: int | None = None, **options: Any) -> Callable[[], Selection]:
+    """A decision, made when its test runs: a change of the rules meets the test, not its collection."""
+    return lambda: decide(Advisor(**{'model': NAME, **options}).options, executors, run_remaining=left)
 
 
 @pytest.mark.parametrize(
@@ -65,9 +67,9 @@ def selection(*executors: ModelName, left: int | None = None, **options: Any) ->
     ],
     ids=lambda value: value if isinstance(value, str) else '',
 )
-def test_the_first_rule_that_applies_is_the_reason(chosen: Selection, expected: str) -> None:
+def test_the_first_rule_that_applies_is_the_reason(chosen: Callable[[], Selection], expected: str) -> None:
     """Each case also breaks rules further down, which are not what is reported."""
-    assert chosen == Selection('local', expected)
+    assert chosen() == Selection('local', expected)
 
 
 @pytest.mark.parametrize(
@@ -81,9 +83,9 @@ def test_the_first_rule_that_applies_is_the_reason(chosen: Selection, expected: 
         (selection(NATIVE_HAIKU, left=0, mode='native'), Selection('none', 'run_limit')),
     ],
 )
-def test_native_is_what_remains(chosen: Selection, expected: Selection) -> None:
+def test_native_is_what_remains(chosen: Callable[[], Selection], expected: Selection) -> None:
     """A request without obstacle is native; with `mode='native'` an obstacle leaves no path."""
-    assert chosen == expected
+    assert chosen() == expected
 
 
 @pytest.mark.parametrize(
@@ -100,6 +102,62 @@ def test_native_is_what_remains(chosen: Selection, expected: Selection) -> None:
 def test_other_capabilities_have_their_say(decided: Selection, offered: bool, local: bool, expected: Selection) -> None:
     """What is left in the request is the path; a tool that someone took out is withheld."""
     assert effective(decided, offered=offered, local=local) == expected
+
+
+@pytest.mark.parametrize(
+    ('executors', 'model', 'expected'),
+    [
+        (
+            [GPT],
+            NAME,
+            "`Advisor(mode='native')` with advisor 'anthropic:claude-opus-4-8' cannot serve executor 'openai:gpt-5': "
+            "they are not served by the same provider. Change one of the models, or use mode='auto', which consults locally "
+            'here.',
+        ),
+        (
+            [ModelName('anthropic', OPUS)],
+            f'anthropic:{HAIKU}',
+            "`Advisor(mode='native')` with advisor 'anthropic:claude-haiku-4-5' cannot serve executor "
+            "'anthropic:claude-opus-4-8': Anthropic rejects this pair. Change one of the models, or use "
+            "mode='auto', which consults locally here.",
+        ),
+        (
+            [NATIVE_HAIKU, GPT, GPT],
+            NAME,
+            "`Advisor(mode='native')` with advisor 'anthropic:claude-opus-4-8' cannot serve executor "
+            "'anthropic:claude-haiku-4-5 or openai:gpt-5': its candidates do not agree on a native advisor. Change "
+            "one of the models, or use mode='auto', which consults locally here.",
+        ),
+        (
+            [ModelName('anthropic', HAIKU)],
+            NAME,
+            "`Advisor(mode='native')` with advisor 'anthropic:claude-opus-4-8' cannot serve executor "
+            "'anthropic:claude-haiku-4-5': this executor has no native advisor tool. Change one of the models, or use "
+            "mode='auto', which consults locally here.",
+        ),
+    ],
+    ids=['provider', 'pair', 'candidates', 'model'],
+)
+def test_a_refusal_names_both_models_and_the_way_out(executors: list[ModelName], model: str, expected: str) -> None:
+    """What `mode='native'` raises says which models, why, and what to change."""
+    options = Advisor(model, mode='native').options
+    assert refusal(options, executors, decide(options, executors)) == expected
+
+
+@pytest.mark.parametrize(
+    ('options', 'impossible'),
+    [
+        ({}, False),
+        ({'model': 'openai:gpt-5'}, False),
+        ({'mode': 'native'}, False),
+        ({'mode': 'local'}, True),
+        ({'output_type': int}, True),
+        ({'model': Script().model()}, True),
+    ],
+)
+def test_some_options_rule_native_out_for_every_executor(options: dict[str, Any], impossible: bool) -> None:
+    """`mode`, `output_type` and an instance decide alone; a name is left to the request."""
+    assert native_impossible(Advisor(**{'model': NAME, **options}).options) is impossible
 
 
 MODELS = st.sampled_from([NAME, ROUTER, OPUS, f'gateway/{NAME}', f'anthropic:{HAIKU}', 'anthropic:new', 'openai:gpt-5'])
