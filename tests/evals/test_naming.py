@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from advisor_harness.evals.naming import case_stem, encoded, shown
+from advisor_harness.evals.naming import case_stem, encoded, ignores_case, shown
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,15 @@ def test_paths_are_shown_relative_to_the_current_directory(folder: Path) -> None
     assert shown(folder / 'evals' / '..' / 'cassettes' / 'x.yaml') == 'cassettes/x.yaml'
     assert shown(Path('evals/../cassettes')) == 'cassettes'
     assert shown(folder.parent / 'elsewhere') == (folder.parent / 'elsewhere').resolve().as_posix()
+
+
+def test_whether_case_counts_is_asked_of_the_file_system(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder ignores case where its name in the other case is the same folder; one to be made is as its parent."""
+    mixed = folder / 'Mixed'
+    mixed.mkdir()
+    assert ignores_case(mixed) == (folder / 'mIXED').exists()
+    real = Path.exists
+    monkeypatch.setattr(Path, 'exists', lambda path: real(path) or path.name == 'mIXED')
+    monkeypatch.setattr(Path, 'samefile', lambda path, other: (path.name, other.name) == ('mIXED', 'Mixed'))
+    assert ignores_case(mixed)
+    assert ignores_case(mixed / '12' / 'to be made')

@@ -17,6 +17,7 @@ from pydantic_evals.evaluators import EqualsExpected
 
 from advisor_harness.cassettes import Matching
 from advisor_harness.evals import CaseRecord, CassetteUse, Recording, RunStore, SuiteError, judge
+from advisor_harness.evals.verdict import Precondition
 from tests.evals.support import (
     Scripted,
     case,
@@ -308,6 +309,17 @@ async def test_a_task_that_fails_keeps_the_recording_that_was_there() -> None:
     assert record.error is not None
     assert (record.state, record.error.where, record.error.message) == ('error', 'task', 'no key')
     assert recorded_document() == before
+    verdict = judge(store)
+    assert verdict.verdict.exit_code == 2
+    assert verdict.suites[0].preconditions[0] == Precondition(
+        name='recorded',
+        value=0.0,
+        expected=1.0,
+        ok=False,
+        detail='short [advised]: its task failed, so the recording it had is kept: RuntimeError: no key',
+        n_met=0,
+        n_expected=1,
+    )
 
 
 async def test_an_error_whose_group_is_its_own_context_ends_the_case_only() -> None:

@@ -174,6 +174,22 @@ async def test_what_does_not_exist_is_said_before_anything_runs(
     assert nothing_in(folder)
 
 
+async def test_names_that_differ_in_case_need_a_file_system_that_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where names of files ignore case, two such cases of a recorded suite would share a recording: refused."""
+    both = suite(case('Refund'), case('refund'), cassettes='cassettes')
+    for ignored in (False, True):
+        monkeypatch.setattr('advisor_harness.evals.plan.ignores_case', lambda folder, ignored=ignored: ignored)
+        if not ignored:
+            assert len((await run(both)).records()) == 2
+            continue
+        with pytest.raises(SuiteError) as caught:
+            await run(both)
+    assert caught.value.message == (
+        "cases 'Refund' and 'refund' of suite 'mirror' would share a recording, as names of files in cassettes do not "
+        'differ by case: rename one of them'
+    )
+
+
 async def test_suites_need_names_of_their_own() -> None:
     """Two suites of one name, a suite without name and no suite at all cannot be run."""
     unnamed = Suite(dataset=Dataset[str, str, None](name='d', cases=[]), task=mirror)

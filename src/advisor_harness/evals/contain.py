@@ -6,12 +6,16 @@ import asyncio
 import contextvars
 import sys
 import threading
+import traceback
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
-__all__ = ['GRACE_S', 'Ended', 'contained', 'cut_off', 'description', 'in_thread', 'settled']
+from advisor_harness.evals.naming import shown
+
+__all__ = ['GRACE_S', 'Ended', 'contained', 'cut_off', 'description', 'in_thread', 'raised_at', 'settled']
 
 GRACE_S = 2.0
 """Seconds to clean up for what is cut off."""
@@ -123,3 +127,23 @@ def description(error: BaseException) -> tuple[str, str]:
     if isinstance(error, BaseExceptionGroup) and len(members) == 1:
         return description(members[0])
     return type(cast(BaseException, error)).__name__, str(cast(object, error))
+
+
+def raised_at(error: BaseException) -> str | None:
+    """Where an error came out of somebody's own code, as `evals/support.py:31 in answer`; `None` when it was made here.
+
+    That is the last place below the current directory that is no installed package, and without one the last place.
+    """
+    members = cast('tuple[BaseException, ...]', getattr(error, 'exceptions', ()))
+    if isinstance(error, BaseExceptionGroup) and len(members) == 1:
+        return raised_at(members[0])
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    if not frames:
+        return None
+    own = [frame for frame in frames if _is_own(Path(frame.filename))]
+    last = (own or frames)[-1]
+    return f'{shown(Path(last.filename))}:{last.lineno} in {last.name}'
+
+
+def _is_own(file: Path) -> bool:
+    return 'site-packages' not in file.parts and file.absolute().is_relative_to(Path.cwd())

@@ -30,7 +30,7 @@ from advisor_harness.cassettes import Cassette, CassetteError, use_cassette
 from advisor_harness.evals.attachments import Kind, encoded_json, encoded_messages
 from advisor_harness.evals.capture import Capture
 from advisor_harness.evals.completeness import model_answers, trace_problem
-from advisor_harness.evals.contain import description
+from advisor_harness.evals.contain import description, raised_at
 from advisor_harness.evals.datasets import tags_of
 from advisor_harness.evals.meta import Mode
 from advisor_harness.evals.naming import shown
@@ -77,6 +77,7 @@ class _Fault:
     state: State
     error: CaseError | None = None
     traceback: str | None = None
+    raised_at: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -163,6 +164,7 @@ def _record(job: Job, case: _Case, conditions: Conditions, duration_s: float) ->
         spans=sink.attach('spans', key, encoded_json(spans)) if spans else None,
         messages=sink.attach('messages', key, encoded_messages(messages)) if messages else None,
         traceback=None if fault.traceback is None else sink.attach('tracebacks', key, encoded_json(fault.traceback)),
+        raised_at=fault.raised_at,
     )
 
 
@@ -176,7 +178,8 @@ def _decide(case: _Case, mode: Mode) -> _Fault:
     if (ended := evaluation.ended).error is not None:
         if ended.cancelled:
             return _fault('task', ended.error, state='cancelled')
-        return _fault('cassette' if _is_of_cassette(ended.error) else 'task', ended.error)
+        fault = _fault('cassette' if _is_of_cassette(ended.error) else 'task', ended.error)
+        return replace(fault, raised_at=raised_at(ended.error))
     if evaluation.failures:
         first = evaluation.failures[0]
         error = CaseError(type=first.type, message=first.message, where='scorer')

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from urllib.parse import quote
 
-__all__ = ['case_stem', 'encoded', 'shown']
+__all__ = ['case_stem', 'encoded', 'ignores_case', 'shown']
 
 # Most file systems allow 255 bytes for a name; extensions and the suffixes of temporary files need room too.
 _LONGEST = 200
@@ -27,6 +27,15 @@ def case_stem(case: str, arm: str, repeat: int = 1) -> str:
     """Name, without extension, of the files of a case: `<case>.<arm>`, from the second repeat on `<case>.<arm>.<n>`."""
     stem = f'{encoded(case)}.{encoded(arm)}'
     return stem if repeat == 1 else f'{stem}.{repeat}'
+
+
+def ignores_case(folder: Path) -> bool:
+    """Whether files in `folder`, or where it would be made, are the same when their names differ in case only."""
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    while there.name and there.name.swapcase() == there.name:
+        there = there.parent
+    other = there.with_name(there.name.swapcase()) if there.name else there
+    return bool(there.name) and other.exists() and other.samefile(there)
 
 
 def shown(path: Path) -> str:

@@ -11,7 +11,7 @@ from advisor_harness.evals.code import code_sha256
 from advisor_harness.evals.datasets import AnyCase, SuiteCases
 from advisor_harness.evals.errors import SuiteError
 from advisor_harness.evals.meta import Filters, Mode, Regime, SuiteMeta
-from advisor_harness.evals.naming import case_stem, shown
+from advisor_harness.evals.naming import case_stem, ignores_case, shown
 from advisor_harness.evals.records import CaseKey
 from advisor_harness.evals.rules import Policy
 from advisor_harness.evals.shards import dealt
@@ -102,13 +102,28 @@ def make_plan(suites: Sequence[SuiteCases], filters: Filters) -> list[SuitePlan]
     A shard names every suite, also those of whose cases it got none, so that shards can be put together again.
 
     Raises:
-        SuiteError: no suite has an arm, case or tag that was asked for, or nothing has all of it.
+        SuiteError: two cases would share a recording, no suite has an arm, case or tag that was asked for, or nothing
+            has all of it.
     """
+    for cases in suites:
+        _check_files(cases)
     _check_known(suites, filters)
     plans = [plan for cases in suites if (plan := _narrowed(cases, filters)) is not None]
     if not plans:
         raise SuiteError(f'no case is left: none has all of {_asked(filters)}')
     return plans if filters.shard is None else _sharded(plans, filters.shard)
+
+
+def _check_files(cases: SuiteCases) -> None:
+    folder = cases.suite.cassettes_folder
+    owners: dict[str, str] = {}
+    for name in cases.tags if folder is not None else ():
+        other = owners.setdefault(case_stem(name, '').lower(), name)
+        if other != name and ignores_case(cast(Path, folder)):
+            raise SuiteError(
+                f'cases {other!r} and {name!r} of suite {cases.suite.name!r} would share a recording, as names of '
+                f'files in {shown(cast(Path, folder))} do not differ by case: rename one of them'
+            )
 
 
 def _sharded(plans: Sequence[SuitePlan], shard: tuple[int, int]) -> list[SuitePlan]:

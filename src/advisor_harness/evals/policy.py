@@ -9,10 +9,12 @@ from pathlib import Path
 from advisor_harness.evals.baseline import MAIN, Baseline, load_all
 from advisor_harness.evals.gates import judge_suite
 from advisor_harness.evals.meta import RunMeta
+from advisor_harness.evals.recorded import counting_recordings
+from advisor_harness.evals.records import CaseKey, CaseRecord
 from advisor_harness.evals.rules import Policy
 from advisor_harness.evals.shards import counting_shards
 from advisor_harness.evals.store import RunStore
-from advisor_harness.evals.verdict import RunVerdict
+from advisor_harness.evals.verdict import RunVerdict, SuiteVerdict
 
 __all__ = ['Policy', 'judge', 'load_policies']
 
@@ -65,7 +67,7 @@ def judge(
     return RunVerdict(
         run_id=store.id,
         suites=tuple(
-            counting_shards(
+            _caveated(
                 judge_suite(
                     suite,
                     records,
@@ -76,6 +78,7 @@ def judge(
                     today=day,
                 ),
                 store.meta,
+                records,
             )
             for suite in store.meta.suites
             if suite.chosen
@@ -83,3 +86,8 @@ def judge(
         policy_sha256={suite.name: chosen.get(suite.name, Policy()).sha256 for suite in store.meta.suites},
         narrowed=store.meta.filters.text,
     )
+
+
+def _caveated(verdict: SuiteVerdict, meta: RunMeta, records: Mapping[CaseKey, CaseRecord]) -> SuiteVerdict:
+    """The verdict of a suite after what the way it was run takes from it."""
+    return counting_recordings(counting_shards(verdict, meta), meta, records)

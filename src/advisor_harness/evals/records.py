@@ -99,6 +99,9 @@ class CaseRecord:
     """File with the messages of the case's first agent run; `RunStore.messages` reads them."""
     traceback: str | None = None
     """File with the traceback of `error`; `RunStore.traceback` reads it."""
+    raised_at: str | None = None
+    """Where a task failed, as `evals/support.py:31 in answer`: the last place below the current directory that is no
+    installed package, else the last one; `None` when no task failed."""
     carried_from: str | None = field(default=None, compare=False)
     """Id of the run that ran the case, where this one took its record over; `None` where this one ran it."""
 
@@ -141,5 +144,6 @@ class CaseRecord:
             messages=data.get('messages'),
             trace_problem=data.get('trace_problem'),
             traceback=data.get('traceback'),
+            raised_at=data.get('raised_at'),
             carried_from=data.get('carried_from'),
         )
