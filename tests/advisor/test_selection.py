@@ -111,8 +111,8 @@ def test_other_capabilities_have_their_say(decided: Selection, offered: bool, lo
             [GPT],
             NAME,
             "`Advisor(mode='native')` with advisor 'anthropic:claude-opus-4-8' cannot serve executor 'openai:gpt-5': "
-            "they are not served by the same provider. Change one of the models, or use mode='auto', which consults locally "
-            'here.',
+            "they are not served by the same provider. Change one of the models, or use mode='auto', which consults "
+            'locally here.',
         ),
         (
             [ModelName('anthropic', OPUS)],
