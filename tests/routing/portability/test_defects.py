@@ -1,4 +1,4 @@
-"""Every defect that was measured, D1 to D17, on the body that is sent. D13 to D15 belong to the router's policies."""
+"""Every defect that was measured, D1 to D17: on the body that is sent, or in the run where there is none."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import (
     BinaryImage,
     CompactionPart,
@@ -29,8 +30,8 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
 from advisor_harness import Portability, PortableModel
-from advisor_harness.routing import PortabilityReport
-from advisor_harness.routing.portability import ServerSideHistoryError, explain
+from advisor_harness.routing import FailoverModel, PortabilityReport, Router
+from advisor_harness.routing.portability import ServerSideHistoryError, explain, wrap
 from tests.routing.portability.shapes import problems
 from tests.routing.portability.wire import TARGETS, Wire, answered, asked
 
@@ -334,6 +335,42 @@ async def test_d12_a_summary_that_is_dropped_leaves_the_older_messages() -> None
     history = [asked('old'), answered('elsewhere', summary, TextPart('after'))]
     body = await wire.body(wire.model('chat'), history, portability=Portability(compaction='drop'))
     assert [message['content'] for message in body['messages']] == ['old', 'after', 'next?']
+
+
+async def test_d13_an_unfinished_turn_is_resumed_by_its_route() -> None:
+    """A history that ends in a suspended response goes on with the model of the route that began it."""
+    router = Router({'a': TestModel(custom_output_text='a'), 'b': TestModel(custom_output_text='b')})
+    stamp = {'route': 'b', 'identity': 'test||TestModel', 'model': 'test:test'}
+    tail = answered('test', TextPart('half'), state='suspended', metadata={'router': stamp})
+    history = [asked('q'), tail]
+    model = router.resume_model(history)
+    assert model is router.routes['b'].model
+    assert explain(history, model).issues == []
+
+
+async def test_d14_a_dead_model_is_not_asked_every_turn() -> None:
+    """With a cooldown a model that was down is not called again in the next turn."""
+    calls: list[int] = []
+
+    async def down(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        calls.append(len(messages))
+        raise ModelHTTPError(503, 'down')
+
+    chain = FailoverModel(FunctionModel(down), TestModel(custom_output_text='ok'), cooldown=60)
+    agent = Agent(wrap(chain, Portability()))
+    first = await agent.run('one')
+    second = await agent.run('two', message_history=first.all_messages())
+    assert (first.output, second.output, calls) == ('ok', 'ok', [1])
+
+
+async def test_d15_chains_of_portable_models_nest() -> None:
+    """An inner chain whose models all refuse the history leaves it to the outer chain's next model."""
+    wire = Wire()
+    file = UploadedFile('file_1', provider_name='xai', media_type='application/pdf')
+    inner = FailoverModel(wire.model('anthropic'), wire.model('chat'))
+    lenient = PortableModel(TestModel(custom_output_text='read'), Portability(uploaded_files='convert'))
+    result = await Agent(wrap(FailoverModel(inner, lenient), Portability())).run(['read', file])
+    assert (result.output, wire.bodies) == ('read', [])
 
 
 async def test_d16_every_way_to_run_converts_and_reports_alike() -> None:

@@ -34,6 +34,7 @@ from pydantic_ai.usage import UsageLimits
 
 from advisor_harness import Portability, PortableModel
 from advisor_harness.routing import PortabilityError, PortabilityIssue, PortabilityReport, ServerSideHistoryError
+from advisor_harness.routing.identity import layers
 from advisor_harness.routing.portability import explain, wrap
 from tests.routing.portability.wire import Wire, answered, asked
 
@@ -52,14 +53,36 @@ async def test_every_model_of_a_chain_is_wrapped_once() -> None:
     chain = FallbackModel(WrapperModel(TestModel()), FallbackModel(TestModel(), TestModel()))
     wrapped = wrap(InstrumentedModel(chain), Portability())
     assert isinstance(wrapped, InstrumentedModel)
-    assert isinstance(wrapped.wrapped, FallbackModel)
-    first, second = wrapped.wrapped.models
+    outer = layers(wrapped)[-1]
+    assert isinstance(outer, FallbackModel)
+    first, second = outer.models
+    inner = layers(second)[-1]
     assert isinstance(first, PortableModel)
-    assert isinstance(second, FallbackModel)
-    assert [type(model) for model in second.models] == [PortableModel, PortableModel]
+    assert isinstance(inner, FallbackModel)
+    assert [type(model) for model in inner.models] == [PortableModel, PortableModel]
     assert [type(model) for model in chain.models] == [WrapperModel, FallbackModel]
     assert wrap(wrapped, Portability(thinking='drop')) is wrapped
     assert (wrapped.model_id, wrapped.system) == (chain.model_id, chain.system)
+
+
+async def test_a_chain_is_entered_as_the_one_it_was_made_of() -> None:
+    """Clients are opened and closed by whoever owns the chain, not once more by its copy."""
+    entered: list[str] = []
+
+    class Entered(WrapperModel):
+        async def __aenter__(self) -> Any:
+            entered.append('in')
+            return await super().__aenter__()
+
+        async def __aexit__(self, *error: Any) -> bool | None:
+            entered.append('out')
+            return await super().__aexit__(*error)
+
+    chain = FallbackModel(Entered(TestModel()), TestModel())
+    async with chain, wrap(chain, Portability()) as wrapped:
+        await Agent(wrapped).run('q')
+        assert entered == ['in']
+    assert entered == ['in', 'out']
 
 
 async def test_a_model_that_is_wrapped_keeps_its_rules_and_tells_both() -> None:

@@ -6,7 +6,8 @@ import copy
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -201,12 +202,33 @@ def wrap(model: Model, portability: Portability, *, on_report: OnReport | None =
     return PortableModel(model, portability, on_report=on_report)
 
 
+class _Chain(WrapperModel):
+    """A copy of a `FallbackModel`, entered and left as the original: its owner decides when clients are closed."""
+
+    def __init__(self, chain: FallbackModel, original: FallbackModel) -> None:
+        super().__init__(chain)
+        self._entered = WrapperModel(original)
+
+    async def __aenter__(self) -> Self:
+        await self._entered.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> bool | None:
+        return await self._entered.__aexit__(exc_type, exc_val, exc_tb)
+
+
 def _rebuilt(model: Model, portability: Portability, on_report: OnReport | None) -> Model:
     """A copy of `model` in which every candidate is wrapped, or `model` itself where nothing changes."""
     changed = copy.copy(model)
     if isinstance(model, FallbackModel) and isinstance(changed, FallbackModel):
         changed.models = [wrap(candidate, portability, on_report=on_report) for candidate in model.models]
-        return model if all(new is old for new, old in zip(changed.models, model.models, strict=True)) else changed
+        same = all(new is old for new, old in zip(changed.models, model.models, strict=True))
+        return model if same else _Chain(changed, model)
     assert isinstance(model, WrapperModel)
     assert isinstance(changed, WrapperModel)
     changed.wrapped = wrap(model.wrapped, portability, on_report=on_report)
