@@ -8,9 +8,10 @@ here raises: what a tracer or an exporter does wrong is logged, and the run goes
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from opentelemetry.context import attach, detach
@@ -45,12 +46,26 @@ _BLOCKED: Final = 'history_incompatible'
 _logger = logging.getLogger(__name__)
 
 
+def _carrier(table: Mapping[str, str]) -> Callable[[object], _Attributes]:
+    """Reads the facts of a table as attributes. What is `None` or empty is absent."""
+    keys, read = tuple(table.values()), attrgetter(*table)
+    return lambda facts: {
+        key: value for key, value in zip(keys, read(facts), strict=True) if value is not None and value != ()
+    }
+
+
+_selection_facts: Final = _carrier(fields.SELECTION)
+_claim_facts: Final = _carrier(fields.CLAIM)
+_route_facts: Final = _carrier(fields.ROUTE)
+_consultation_facts: Final = _carrier(fields.CONSULTATION)
+
+
 def select(ctx: RunContext[Any], facts: SelectionFacts) -> None:
     """Record which way the consultations of this request go: span `select advisor`, and the path on its `chat` span."""
     if isinstance(ctx.tracer, NoOpTracer):
         return
     with _logged:
-        attributes = _common(ctx, names.SELECT_ADVISOR) | _carried(facts, fields.SELECTION)
+        attributes = _common(ctx, names.SELECT_ADVISOR) | _selection_facts(facts)
         attributes[names.LOGFIRE_MSG] = f'advisor path: {facts.path} ({facts.reason})'
         _decide(ctx.tracer, names.SELECT_ADVISOR, attributes)
     selected(ctx, facts.path)
@@ -73,7 +88,7 @@ def claim(ctx: RunContext[Any], facts: ClaimFacts) -> None:
     if isinstance(ctx.tracer, NoOpTracer):
         return
     with _logged:
-        attributes = _common(ctx, names.CLAIM_ADVISOR_QUOTA) | _carried(facts, fields.CLAIM)
+        attributes = _common(ctx, names.CLAIM_ADVISOR_QUOTA) | _claim_facts(facts)
         answer = 'granted' if facts.granted else 'refused'
         used = f', {facts.used} of {facts.limit} used' if facts.used is not None else ''
         attributes[names.LOGFIRE_MSG] = f'advisor quota {answer} by {facts.enforcer}: {facts.scope}{used}'
@@ -87,7 +102,7 @@ def route(ctx: RunContext[Any], facts: RouteFacts) -> None:
     if isinstance(ctx.tracer, NoOpTracer):
         return
     with _logged:
-        attributes = _common(ctx, names.ROUTE_MODEL_REQUEST) | _carried(facts, fields.ROUTE)
+        attributes = _common(ctx, names.ROUTE_MODEL_REQUEST) | _route_facts(facts)
         attributes[names.LOGFIRE_MSG] = f'model route: {facts.route or facts.model} ({facts.decision}, {facts.reason})'
         blocked = facts.history_action == 'blocked'
         if blocked:
@@ -166,7 +181,7 @@ def consulting(ctx: RunContext[Any], start: ConsultationFacts) -> Generator[Cons
 
 def _start_consultation(ctx: RunContext[Any], facts: ConsultationFacts) -> tuple[Span, _Attributes]:
     with _logged:
-        attributes = _common(ctx, names.CONSULT_ADVISOR) | _carried(facts, fields.CONSULTATION)
+        attributes = _common(ctx, names.CONSULT_ADVISOR) | _consultation_facts(facts)
         del attributes[names.ADVISOR_CONSULTATION_OUTCOME]
         attributes[names.LOGFIRE_MSG] = _consultation_title(facts)
         return ctx.tracer.start_span(names.CONSULT_ADVISOR, attributes=attributes), attributes
@@ -185,7 +200,7 @@ def _end_consultation(span: Span, present: _Attributes, facts: ConsultationFacts
 
 
 def _consultation_attributes(facts: ConsultationFacts) -> _Attributes:
-    attributes = _carried(facts, fields.CONSULTATION)
+    attributes = _consultation_facts(facts)
     failed = facts.outcome in FAILED_OUTCOMES
     if failed or facts.error_code is not None:
         attributes[names.ERROR_TYPE] = facts.error_code or fields.OTHER_ERROR
@@ -218,12 +233,6 @@ def _common(ctx: RunContext[Any], span_name: str) -> _Attributes:
     if ctx.conversation_id is not None:
         attributes[names.GEN_AI_CONVERSATION_ID] = ctx.conversation_id
     return attributes
-
-
-def _carried(facts: object, table: Mapping[str, str]) -> _Attributes:
-    """The facts of `table`. What is `None` or empty is absent."""
-    values = ((key, getattr(facts, field)) for field, key in table.items())
-    return {key: value for key, value in values if value is not None and value != ()}
 
 
 def _decide(tracer: Tracer, name: str, attributes: Mapping[str, AttributeValue], *, failed: bool = False) -> None:
