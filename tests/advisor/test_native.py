@@ -168,6 +168,22 @@ async def test_a_refusal_by_the_provider_is_a_claim_and_no_consultation_span(spa
     assert claim == expected
 
 
+@pytest.mark.parametrize(
+    ('max_uses', 'max_uses_per_run', 'scope', 'limit'),
+    [(1, None, 'request', 1), (2, 2, 'request', 2), (None, 1, 'run', 1), (3, 2, 'run', 2), (1, 5, 'request', 1)],
+)
+async def test_f2_a_refusal_by_the_provider_names_the_limit_that_it_was_sent(
+    max_uses: Any, max_uses_per_run: Any, scope: str, limit: int, spans: Spans
+) -> None:
+    """The smaller of both limits is what the provider keeps, and what its refusal is told under."""
+    provider = Provider(message(*native_error('max_uses_exceeded'), text('done')))
+    ours = Advisor[object](NAME, max_uses=max_uses, max_uses_per_run=max_uses_per_run)
+    await Agent(provider.anthropic(), capabilities=[spans.capability(), ours]).run('Go.')
+    (claim,) = [dict(span.attributes or {}) for span in spans.finished if span.name == 'claim advisor quota']
+    assert (claim['advisor.quota.scope'], claim['advisor.quota.limit']) == (scope, limit)
+    assert provider.bodies[0]['tools'][0]['max_uses'] == limit
+
+
 async def test_totals_stand_on_the_first_consultation_only() -> None:
     """Anthropic's totals of several consultations are counted once, on the first that was not refused."""
     body = message(
