@@ -26,7 +26,7 @@ from advisor_harness.evals.accepting import accept
 from advisor_harness.evals.baseline import Acceptance, Baseline, load, load_all, names, save, suites
 from advisor_harness.evals.baseline_texts import differences, shown_baseline
 from advisor_harness.evals.meta import Filters
-from tests.evals.support import case, run, suite
+from tests.evals.support import case, exchange, recorded_mirror, run, suite, write_cassette
 
 NOW = datetime(2027, 1, 15, 12, 30, 59, 123456, tzinfo=UTC)
 FILE = Path('evals/baselines/s.json')
@@ -389,3 +389,29 @@ def test_acceptance_is_kept_as_it_was_said() -> None:
     ((baseline, _),) = accepted(stored(record('a'), record('b')), reason=' why\nnot ', by=' Ada ')
     assert baseline.accepted == Acceptance(by='Ada', at='2027-01-15T12:30:59+00:00', reason='why not')
     assert json.loads(FILE.read_text())['baselines']['main']['accepted']['reason'] == 'why not'
+
+
+@pytest.mark.anyio
+async def test_a_replay_of_the_same_recordings_is_exact() -> None:
+    """Two replays of one file are compared exactly; once it is recorded anew, the same answers are a sample."""
+    tape = Path('cassettes/short.advised.yaml')
+    write_cassette(tape, exchange('ab'))
+    recorded = suite(case('short'), task=recorded_mirror, cassettes='cassettes')
+    accepted(await run(recorded))
+    assert judge(await run(recorded)).suites[0].baseline['exact'] is True
+    write_cassette(tape, {**exchange('ab'), 'recorded': {'latency_s': 0.5}})
+    assert judge(await run(recorded)).suites[0].baseline['exact'] is False
+
+
+@pytest.mark.anyio
+async def test_a_partly_missed_recording_is_neither_regime() -> None:
+    """A request without recorded answer is inconclusive beside any baseline, and the case is `missing`."""
+    write_cassette(Path('cassettes/short.advised.yaml'), exchange('ab'))
+    recorded = suite(case('short'), task=recorded_mirror, cassettes='cassettes')
+    accepted(await run(recorded))
+    write_cassette(Path('cassettes/short.advised.yaml'), exchange('another question'))
+    (found,) = judge(await run(recorded)).suites
+    assert (str(found.verdict), [(flip.from_, flip.to) for flip in found.flips]) == (
+        'inconclusive',
+        [('pass', 'missing')],
+    )

@@ -345,7 +345,9 @@ def test_the_order_of_cases_is_no_change() -> None:
 )
 def test_what_makes_numbers_incomparable(change: dict[str, Any], problem: str) -> None:
     """Other scorers, or a dataset that is not known case by case, are inconclusive with the way out."""
-    verdict = judged(many('++'), many('++'), right(), **change)
+    before = [replace(each, scores={'right': Score('a label, then')}) for each in many('++')]
+    verdict = judged(before, many('++'), right(), **change)
+    assert (only(verdict).verdict, only(verdict).detail) == ('warn', 'not compared: precondition baseline says why')
     assert (str(verdict.verdict), verdict.preconditions[-1].detail) == (
         'inconclusive',
         f"{problem} since baseline 'main'; accept a run of what is there now: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from advisor_harness.evals import scorers, statistics
+from advisor_harness.evals.baseline import Acceptance, Baseline
 from advisor_harness.evals.errors import (
     HarnessError,
     MissingExtraError,
@@ -21,7 +22,9 @@ from advisor_harness.evals.suite import Arm, Recording, Suite, load_suites
 from advisor_harness.evals.verdict import Flip, GateResult, Precondition, RunVerdict, SuiteVerdict, Verdict
 
 __all__ = [
+    'Acceptance',
     'Arm',
+    'Baseline',
     'CaseError',
     'CaseKey',
     'CaseRecord',

@@ -64,13 +64,15 @@ def metric_gates(
         policy: The rules.
         suite: What the run owes.
         units: Its cases, without those set aside.
-        comparison: The baseline beside the run; `None` when there is none, or none that may be compared.
+        comparison: The baseline beside the run; `None` when there is none. One with problems is not looked into:
+            values of other scorers or cases need not even be numbers.
         narrow: Whether cases were left out on purpose; a gate on those only is then not judged.
 
     Raises:
         PolicyError: a metric is a label.
     """
-    drafts = [_draft(name, gate, suite, units, comparison) for name, gate in policy.metrics.items()]
+    sound = None if comparison is None or comparison.problems else comparison
+    drafts = [_draft(name, gate, suite, units, sound) for name, gate in policy.metrics.items()]
     # The family of Holm's method: what can block. The rest is for information.
     family = [
         draft for draft in drafts if draft.gate.severity == 'block' and draft.seen and draft.seen.p_value is not None
