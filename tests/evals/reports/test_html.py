@@ -94,7 +94,7 @@ def test_gates_have_their_denominators_and_changes(page: Page) -> None:
     """A gate shows value, denominator, limit, baseline, change with its direction in words, interval and p."""
     assert '0.750 4/4 >= 0.9 1 -0.250 regressed' in page.words
     assert '0.250 4/4 >= 0.05 0.200 +0.05 improved 0.08 to 0.330 p = 0.012' in page.words
-    assert '210 4/4 shown only (info only) 200 +10 changed' in page.words
+    assert '210 4/4 shown only 200 +10 changed' in page.words
 
 
 def test_what_moved_flipped_and_was_set_aside_is_told(page: Page) -> None:
@@ -125,7 +125,7 @@ def test_a_case_shows_what_was_said_and_done(page: Page) -> None:
 def test_arms_are_compared_in_a_picture_and_a_table(page: Page) -> None:
     """The picture has a text of its own, and the table the same numbers with their denominators."""
     assert 'solo: 50 % of 4 passed, at $0.001 a case. advised: 75 % of 4 passed, at $0.0035 a case.' in page.words
-    assert 'advised beside solo : of 4 pairs, 2 helped and 1 harmed.' in page.words
+    assert 'advised beside solo: of 4 pairs, 2 helped and 1 harmed.' in page.words
 
 
 def test_a_run_of_a_thousand_cases_stays_small(tmp_path: Path) -> None:

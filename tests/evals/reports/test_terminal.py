@@ -140,3 +140,13 @@ def test_a_precondition_that_no_case_explains_is_told_where_it_stands(tmp_path: 
     suite = SuiteVerdict(suite='s', regime='replay', verdict=Verdict.INCONCLUSIVE, preconditions=(failing,))
     text = printed(RunVerdict(run_id='r', suites=(suite,)), stored(tmp_path))
     assert '    shards: shard 2 of 3 was not merged\n' in text
+
+
+def test_a_suite_that_passes_shows_few_of_its_failed_cases(tmp_path: Path) -> None:
+    """Where nothing blocks, a long list of cases is no news: ten stand for all."""
+    wrong = {'state': 'failed', 'scores': {'right': Score(False, 'no')}}
+    store = stored(tmp_path, *(record('s', f'{n:03}', **wrong) for n in range(20)))
+    verdict = RunVerdict(run_id='r', suites=(SuiteVerdict(suite='s', regime='sampled', verdict=Verdict.PASS),))
+    text = printed(verdict, store)
+    assert text.count('right: no') == 10
+    assert '    and 10 more: -v shows all\n' in text

@@ -35,10 +35,13 @@ from advisor_harness.evals.reports.words import (
 from advisor_harness.evals.store import RunStore
 from advisor_harness.evals.verdict import Flip, GateResult, Precondition, RunVerdict, SuiteVerdict, Verdict
 
-__all__ = ['MOST_GATES', 'MOST_ROWS', 'Report', 'render', 'render_summary']
+__all__ = ['MOST_GATES', 'MOST_HARMLESS', 'MOST_ROWS', 'Report', 'render', 'render_summary']
 
 MOST_ROWS = 50
 """Most rows of one suite without `verbose`: a suite that fails everywhere is read in `report.md`."""
+
+MOST_HARMLESS = 10
+"""Most rows without `verbose` of a suite whose gates all hold: what failed there blocks nothing."""
 
 MOST_GATES = 20
 """Most gates of one suite without `verbose`."""
@@ -232,14 +235,15 @@ def _rows(pen: _Pen, suite: SuiteSummary, run_id: str, *, verbose: bool) -> Iter
     if to_look_at:
         harmless = ', none of them blocks' if passes else ''
         yield pen.line(f'  cases to look at: {len(to_look_at)} of {len(suite.rows)}{harmless}')
-    for row in to_look_at if verbose else to_look_at[:MOST_ROWS]:
+    shown = to_look_at if verbose else to_look_at[: MOST_HARMLESS if passes else MOST_ROWS]
+    for row in shown:
         mark = 'warn' if row.state == 'ok' or passes else row.state
         yield pen.line('    ', (f'{pen.mark(mark)} {row.state}', _style(mark)), f'   {row.label}')
         for why in row.why:
             yield from pen.block(why, indent=8)
-    if not verbose and len(to_look_at) > MOST_ROWS:
-        yield pen.line(f'    and {len(to_look_at) - MOST_ROWS} more: -v shows all')
-    if any(record.traceback is not None for row in to_look_at for record in row.records):
+    if len(shown) < len(to_look_at):
+        yield pen.line(f'    and {len(to_look_at) - len(shown)} more: -v shows all')
+    if any(record.traceback is not None for row in shown for record in row.records):
         yield pen.line(f'    tracebacks: advisor-harness trace {run_id} CASE')
     for row in suite.set_aside:
         yield pen.line(f'  set aside: {row.label}, {row.state}: {row.quarantined}')

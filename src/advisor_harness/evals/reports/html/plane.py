@@ -123,13 +123,16 @@ class _Dot:
 
 def _near_each_other(dots: Sequence[_Dot]) -> Iterator[list[_Dot]]:
     """Groups of points whose labels would lie on each other, from left to right."""
-    group: list[_Dot] = []
+    groups: list[list[_Dot]] = []
     for dot in sorted(dots, key=lambda dot: dot.x):
-        if group and dot.x - group[-1].x > _LABEL:
-            yield group
-            group = []
-        group.append(dot)
-    yield group
+        near = [group for group in groups if any(_is_near(dot, other) for other in group)]
+        groups = [group for group in groups if group not in near]
+        groups.append([*(other for group in near for other in group), dot])
+    return iter(groups)
+
+
+def _is_near(one: _Dot, other: _Dot) -> bool:
+    return abs(one.x - other.x) < _LABEL and abs(one.y - other.y) < _LINE
 
 
 def _up(share: float) -> float:
