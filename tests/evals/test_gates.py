@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from advisor_harness.evals import (
     CaseError,
@@ -513,3 +514,29 @@ def test_what_a_gate_can_see(gate: dict[str, Any], text: str) -> None:
     """Each gate that compares says what it would have seen in a sample."""
     verdict = judged(many('+' * 30), many('+' * 30, tape='x'), {'metrics': {'right': gate}})
     assert verdict.detectable['right']['text'] == text
+
+
+names = st.lists(st.sampled_from('abcdefgh'), unique=True, min_size=1)
+
+
+@given(names, names, st.lists(st.booleans(), min_size=16, max_size=16))
+@settings(max_examples=60, deadline=None)
+def test_every_case_is_accounted_for(before: list[str], after: list[str], passed: list[bool]) -> None:
+    """Whatever came, went, was renamed or flipped, in any order: each case is told once, and only if it differs."""
+    old = {case: passed[i] for i, case in enumerate(before)}
+    new = {case: passed[8 + i] for i, case in enumerate(after)}
+    contents = {case: f'content of {case.translate(str.maketrans("ab", "hg"))}' for case in new}
+    records = [[record(case, value) for case, value in side.items()] for side in (old, new)]
+    verdict = judged(*records, right(), case_sha256=contents)
+    facts, flips = verdict.baseline, {flip.case: (flip.from_, flip.to) for flip in verdict.flips}
+    states = {
+        case: [None if (value := side.get(case)) is None else 'pass' if value else 'fail' for side in (old, new)]
+        for case in {*old, *new}
+    }
+    assert flips == {case: (x or 'missing', y or 'missing') for case, (x, y) in states.items() if x != y}
+    assert len(verdict.flips) == len(flips)
+    assert {*facts['added'], *facts['renamed'].values()} == new.keys() - old.keys()
+    assert {*facts['removed'], *facts['renamed']} == old.keys() - new.keys()
+    assert {*facts['changed']} == {case for case in old.keys() & new.keys() if case in 'ab'}
+    assert all(contents[now] == f'content of {then}' for then, now in facts['renamed'].items())
+    assert facts['pairs'] == len(old.keys() & new.keys()) - len(facts['changed'])

@@ -5,6 +5,7 @@ Cases are paired by name, never by position. Pure functions over what the run an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +55,8 @@ class Comparison:
 
     def pairs(self, units: Sequence[Unit]) -> tuple[Pair, ...]:
         """Those of `units` that the baseline has too, with the same content."""
-        same = (unit for unit in units if unit.case not in self.changed)
+        changed = set(self.changed)
+        same = (unit for unit in units if unit.case not in changed)
         found = ((self.before.get((unit.case, unit.arm)), unit) for unit in same)
         return tuple(Pair(before, after) for before, after in found if before is not None)
 
@@ -133,8 +135,9 @@ def compare(baseline: Baseline, suite: SuiteMeta, policy: Policy) -> Comparison:
     fresh = [case for case in new if case not in old]
     renamed = _renamed(old, new, gone, fresh)
     changed = [case for case in new if case in old and old[case] and new[case] and old[case] != new[case]]
+    new_names = set(renamed.values())
     parts = {
-        'added': [case for case in fresh if case not in renamed.values()],
+        'added': [case for case in fresh if case not in new_names],
         'removed': [case for case in gone if case not in renamed],
         'renamed': [f'{before} -> {after}' for before, after in renamed.items()],
         'changed': changed,
@@ -184,12 +187,12 @@ def _renamed(
     old: Mapping[str, str | None], new: Mapping[str, str | None], gone: Sequence[str], fresh: Sequence[str]
 ) -> dict[str, str]:
     """Cases that went and came with the same content, where only one did."""
-    came = {content: [case for case in fresh if new[case] == content] for content in map(new.get, fresh) if content}
-    went = [old[case] for case in gone]
+    came = {content: case for case in fresh if (content := new[case])}
+    times_came, times_went = Counter(new[case] for case in fresh), Counter(old[case] for case in gone)
     return {
-        case: came[content][0]
-        for case, content in ((case, old[case]) for case in gone)
-        if content and went.count(content) == 1 and len(came.get(content, ())) == 1
+        case: came[content]
+        for case in gone
+        if (content := old[case]) and times_went[content] == times_came[content] == 1
     }
 
 
