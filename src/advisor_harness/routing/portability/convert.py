@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import is_not
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, repair_messages
 
@@ -61,7 +62,8 @@ def convert(
         before: What an earlier step of the same request found in what `messages` were before.
     """
     before = Carried() if before is None else before
-    draft = Draft.of(_repaired(without_carried(messages)), target, portability)
+    repaired = _repaired(without_carried(messages))
+    draft = Draft.of(repaired, target, portability)
     elsewhere = [*before.elsewhere, *held_elsewhere(draft)]
     overrides = settle_conversation(draft, elsewhere)
     settle_suspended_turn(draft)
@@ -69,7 +71,10 @@ def convert(
     fit_tool_call_ids(draft)
     draft.entries = [convert_request_files(draft, entry) for entry in draft.entries]
     convert_responses(draft, advisor_offered=advisor_offered)
-    converted = _repaired([entry.message for entry in draft.entries])
+    converted = [entry.message for entry in draft.entries]
+    if len(converted) != len(repaired) or any(map(is_not, converted, repaired)):
+        # What was left out may leave a result without its call, or two requests in a row.
+        converted = _repaired(converted)
     overrides |= settle_thinking(draft, converted)
     tokens = estimated_tokens(converted)
     check_window(draft, tokens)

@@ -29,7 +29,13 @@ class Entry:
     message: ModelMessage
     own: bool = False
     """Whether the target's place wrote it; a request is nobody's."""
-    source: str = USER
+    written: ModelResponse | None = None
+    """The response as it was written."""
+
+    @property
+    def source(self) -> str:
+        """Who wrote it."""
+        return USER if self.written is None else source_of(self.written)
 
     def rewritten(self, message: ModelMessage) -> Entry:
         """The entry with another message in its place."""
@@ -81,5 +87,5 @@ class Draft:
 
 def _entry(index: int, message: ModelMessage, target: Target) -> Entry:
     if isinstance(message, ModelResponse):
-        return Entry(index, message, own=is_own(message, target), source=source_of(message))
+        return Entry(index, message, own=is_own(message, target), written=message)
     return Entry(index, message)
