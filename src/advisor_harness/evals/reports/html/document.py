@@ -151,4 +151,5 @@ def _shown(value: Any) -> Any:
     """
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
-    return Markup(str(escape(visible(value))).replace('://', ':&#47;&#47;'))
+    safe = escape(visible(value))
+    return Markup(str(safe).replace('://', ':&#47;&#47;')) if '://' in value else safe

@@ -24,7 +24,7 @@ from advisor_harness.evals.verdict import Flip, GateResult
 
 __all__ = ['MOST_OTHERS', 'ROOM_FOR_CASES', 'ROOM_FOR_OTHERS', 'CaseView', 'GateView', 'SuiteView', 'suite_views']
 
-ROOM_FOR_CASES = 3_200_000
+ROOM_FOR_CASES = 2_400_000
 """Characters for cases that are shown in full, over all suites."""
 
 ROOM_FOR_OTHERS = 900_000
