@@ -540,3 +540,19 @@ def test_every_case_is_accounted_for(before: list[str], after: list[str], passed
     assert {*facts['changed']} == {case for case in old.keys() & new.keys() if case in 'ab'}
     assert all(contents[now] == f'content of {then}' for then, now in facts['renamed'].items())
     assert facts['pairs'] == len(old.keys() & new.keys()) - len(facts['changed'])
+
+
+def test_noninferiority_of_very_many_scores() -> None:
+    """From 300 pairs on the bound is normal, on both sides of the change."""
+    policy = {'metrics': {'quality': {'max_regression': 0.1, 'test': 'noninferiority'}}}
+    gate = only(judged(scored([5.0] * 300), scored([4.9 + 0.2 * (i % 2) for i in range(300)], tape='x'), policy))
+    half = 1.6448536269514722 * 0.1 / 299**0.5
+    assert gate.verdict == 'pass'
+    assert gate.interval == pytest.approx((-half, half))
+
+
+def test_a_single_pair_is_no_test() -> None:
+    """Even where the policy lets one pair do, nothing is concluded from it."""
+    gate = only(judged([record('a')], [record('a', False, tape='x')], right(test='mcnemar', min_n=1)))
+    assert (gate.verdict, gate.p_value) == ('warn', None)
+    assert (gate.detail or '').endswith('; too few for a test')
