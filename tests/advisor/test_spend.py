@@ -32,8 +32,9 @@ from pydantic_ai.native_tools import AdvisorTool, WebSearchTool
 from pydantic_ai.usage import RequestUsage
 from pydantic_ai_harness.advisor import Advisor as Reference
 
-from advisor_harness import Advisor
+from advisor_harness import Advisor, Consultation, Outcome
 from advisor_harness.advisor import RoleSpend, Spend, spend
+from advisor_harness.advisor.spend import note_consultation
 
 from .scripts import (
     OPUS,
@@ -42,6 +43,7 @@ from .scripts import (
     Script,
     asks,
     calls,
+    client_call,
     completion,
     consulted,
     executor,
@@ -415,3 +417,59 @@ async def test_the_recording_of_openrouter_is_parted(shared_cassettes: Path) -> 
         Decimal('0.0001764'),
         role(1, None, None, '0.0158850'),
     )
+
+
+@pytest.mark.parametrize(
+    ('content', 'expected'),
+    [
+        (native_advice(), UNKNOWN),
+        (native_error('overloaded'), UNKNOWN),
+        (native_error('max_uses_exceeded'), NOTHING),
+    ],
+)
+async def test_native_results_without_a_note_are_unknown_if_the_provider_ran_them(content: Any, expected: Any) -> None:
+    """Core's own tool, in a response whose usage does not part the roles."""
+    agent = Agent(
+        Provider(message(*content, text('a'))).anthropic(), capabilities=[NativeTool(AdvisorTool(model=OPUS))]
+    )
+    assert spend(await agent.run('Go.')).advisor == expected
+
+
+async def test_a_repeated_result_is_paid_where_the_provider_reports_it() -> None:
+    """What a later response reports for a result that was told before is that response's share."""
+    provider = Provider(
+        message(*native_advice(), client_call('look'), stop='tool_use', iterations=iterations((1000, 100))),
+        message(*native_advice(), text('a'), iterations=iterations((1000, 0))),
+    )
+    agent = Agent(provider.anthropic(), capabilities=[Advisor(NAME)])
+
+    @agent.tool_plain
+    def look() -> str:
+        return 'a race'
+
+    assert spend(await agent.run('Go.')).advisor == role(2, 2000, 100, '0.0125')
+
+
+async def test_a_local_advisor_with_a_key_of_the_users_own_costs_an_unknown_amount() -> None:
+    """OpenRouter's figure is its fee only."""
+    provider = Provider(completion('Yes.', cost=0.5, is_byok=True))
+    result, _ = await consulted(Advisor(provider.openrouter()), asks('How?'))
+    assert spend(result).advisor == role(1, 900, 69)
+
+
+def test_without_a_response_there_is_nowhere_to_leave_a_note() -> None:
+    """A conversation that no response is in yet stays as it is."""
+    messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart('Go.')])]
+    before = list(messages)
+    record = Consultation(
+        path='local',
+        outcome=Outcome.ADVISED,
+        index=1,
+        run_step=1,
+        call_id='c',
+        executor_model='a:b',
+        advisor_model='a:c',
+        prompt='?',
+    )
+    note_consultation(messages, 5, record, run_id='r')
+    assert messages == before
