@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 from pydantic_ai import Agent, ModelResponse, ToolOutput
+from pydantic_ai.capabilities import WrapperCapability
 from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, UsageLimitExceeded
 from pydantic_ai.usage import RunUsage, UsageLimits
 
@@ -150,6 +151,14 @@ async def test_it_ends_as_a_run_without_an_engine() -> None:
     ours = Advisor[object](Script(*advice).model('advisor'), on_error='continue', on_consultation=records.append)
     result = await Agent(Script(*steps, says('done')).model(), capabilities=[ours]).run('Go.')
     assert seen == [(answers(result.all_messages()), list(map(timeless, records)), result.usage)] * 2
+
+
+async def test_an_engine_is_found_inside_a_wrapper() -> None:
+    """A capability around the engine's does not hide it."""
+    journal = Journal()
+    flow = Workflow(Script(says('First.')), asks('How?'), engine=WrapperCapability(JournalDurability(journal)))
+    await flow.run()
+    assert journal.names.count('executor__capability__advisor.consult') == 1
 
 
 async def test_structured_advice_of_a_type_stays_what_it_was() -> None:
