@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +107,17 @@ async def test_the_judge_and_its_labels_stand_side_by_side(units: list[Unit]) ->
     """Every piece of advice that was judged has the label of a person."""
     verdicts = agreement_of('ConvincingAdvice', units).verdicts
     assert (len(verdicts), sum(judge for judge, _ in verdicts), sum(person for _, person in verdicts)) == (6, 4, 4)
+
+
+async def test_a_placebo_never_gets_the_answer_to_other_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recorded executor that hears something else asks something else: on another arm's recording that is a miss."""
+    monkeypatch.chdir(tmp_path)
+    (suite,) = load_suites(ROOT / 'evals', ['advice_quality'])
+    monkeypatch.delitem(vars(sys.modules[suite.task.__module__])['EXECUTORS'], 'placebo')
+    borrowing = replace(suite, arms=('advised', 'placebo'), plays={'placebo': 'advised'})
+    run = await run_suites([borrowing], RunOptions(cases=('bat-and-ball', 'sum-invoice'), arm='placebo'))
+    states = {
+        record.case: (record.state, record.error and record.error.where) for record in run.store.records().values()
+    }
+    # The case that consulted nobody sends the same requests in both arms.
+    assert states == {'bat-and-ball': ('error', 'cassette'), 'sum-invoice': ('ok', None)}
