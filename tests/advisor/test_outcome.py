@@ -92,3 +92,10 @@ def test_a_providers_code_is_kept(code: str, outcome: Outcome) -> None:
 def test_the_vocabulary_of_spans_has_every_outcome() -> None:
     """An outcome that spans could not carry would be no outcome."""
     assert {outcome.value for outcome in Outcome} == set(names.ATTRIBUTE_VALUES[names.ADVISOR_CONSULTATION_OUTCOME])
+
+
+@pytest.mark.parametrize('members', [1, 2, 3])
+def test_the_last_member_of_a_group_is_its_last_error(members: int) -> None:
+    """However many there are, and however deep."""
+    errors = [ValueError(n) for n in range(members)]
+    assert last_error(ExceptionGroup('outer', [ExceptionGroup('inner', errors)])) is errors[-1]

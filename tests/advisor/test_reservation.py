@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 from pydantic import BaseModel
 from pydantic_ai import Agent, ModelResponse, RunContext
-from pydantic_ai.exceptions import ModelConnectionError, UsageLimitExceeded
+from pydantic_ai.exceptions import CostNotFoundWarning, ModelConnectionError, UsageLimitExceeded
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.usage import RequestUsage, RunUsage, UsageLimits
@@ -193,6 +193,24 @@ class TestGuard:
         guard.check_before_request(one.usage)
         guard.check_before_request(RunUsage(input_tokens=4))
         assert reservations.reserved == RunUsage(requests=1, input_tokens=4)
+
+    def test_only_the_request_that_is_counted_is_taken_from_a_copy(self) -> None:
+        """Core adds counted input to a copy of what the consultation has used already."""
+        reservations, one = opened()
+        guard = guarded(one)
+        guard.check_before_request(one.usage)
+        answered(one, input_tokens=3)
+        guard.check_before_request(one.usage)
+        guard.check_before_request(one.usage + RunUsage(input_tokens=4))
+        assert reservations.reserved == RunUsage(requests=1, input_tokens=4)
+
+    def test_a_cost_that_nobody_knows_is_warned_of_as_in_core(self) -> None:
+        """At the end of a run core asks for the warning; between answers it does not."""
+        _, one = opened(cost_limit=Decimal(1))
+        guard = guarded(one)
+        guard.check_cost(one.usage, warn_if_cost_unavailable=False)
+        with pytest.warns(CostNotFoundWarning):
+            guard.check_cost(one.usage)
 
     def test_answers_are_held_against_what_all_have_used(self) -> None:
         """Limits see the executor's usage and that of every open consultation, not what is merely reserved."""
