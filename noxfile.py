@@ -80,3 +80,18 @@ def bench(session: nox.Session) -> None:
     """Measure what the budgets of the design speak of. Figures, not checks: nothing fails by being slow."""
     session.install(*PINNED, '.[evals,cli,logfire]', '--group', 'bench', '--quiet')
     session.run('pytest', 'tests/benchmarks', '--benchmark-only', '-o', 'addopts=', *session.posargs)
+
+
+@nox.session
+def mutation(session: nox.Session) -> None:
+    """Mutate the modules that decide who may ask; docs/mutation.md explains every survivor."""
+    session.install(*PINNED, '-e', '.', '--group', 'mutation', '--quiet')
+    session.run('mutmut', 'run', *session.posargs)
+    session.run('mutmut', 'results')
+
+
+@nox.session
+def prefect(session: nox.Session) -> None:
+    """Kill durable workflows of DBOS and Prefect; a session of its own, because Prefect does not fit the pins."""
+    session.install('.', '--group', 'prefect', '--quiet')
+    session.run('pytest', 'tests/advisor/test_durable.py', '-q')

@@ -42,6 +42,7 @@ def test_all_suites_pass_by_replay_and_say_what_they_rest_on(copy: Path) -> None
     code, verdict, report = run(copy)
     assert (code, verdict['verdict'], verdict['exit_code']) == (0, 'pass', 0), report
     assert [(suite['suite'], suite['regime']) for suite in verdict['suites']] == [
+        ('advice_quality', 'replay'),
         ('failure_modes', 'replay'),
         ('local_advice', 'replay'),
         ('routing', 'replay'),
