@@ -317,3 +317,13 @@ def test_bare_test_model_is_a_route() -> None:
     """Any pydantic-ai model is accepted, and kept as the same object."""
     model = TestModel()
     assert Router({'test': model}).routes['test'].model is model
+
+
+@pytest.mark.parametrize('conversation', [None, 5, {}, [1]])
+async def test_a_conversation_is_named_in_one_of_three_ways(conversation: Any) -> None:
+    """What is no id, no context and no history is refused in words, and so is the id a run did not have."""
+    with pytest.raises(TypeError) as error:
+        await Router({'fast': talker('fast')}).get_active_route(conversation)
+    assert str(error.value) == (
+        f'A conversation must be an id, the context of a run or a list of messages; got {conversation!r}.'
+    )

@@ -371,3 +371,12 @@ def test_an_embedder_is_needed() -> None:
     with pytest.raises(TypeError) as error:
         SemanticRoute({'code': talker('code')}, {'code': ['bug']}, 'openai:small')  # pyright: ignore[reportArgumentType]
     assert str(error.value) == "`SemanticRoute.embedder` must be a pydantic-ai `Embedder`; got 'openai:small'."
+
+
+@pytest.mark.parametrize('length', [0.1, 3.7, 1e-160])
+def test_a_text_is_like_itself_by_one(length: float) -> None:
+    """The last digits of a cosine are noise, and must not keep an equal text from a threshold of 1."""
+    vector = [math.sin(n) for n in range(1, 17)]
+    index = build({'a': ['text']}, [vector])
+    found = match(index, [[value * length for value in vector]], top_k=1, aggregation='mean')
+    assert found == Match('a', 1.0)

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -211,8 +212,58 @@ async def test_sqlite_says_which_file_is_no_database(tmp_path: Path) -> None:
     path.write_text('this is not a database, but it is long enough to look at')
     with pytest.raises(RoutingError) as error:
         await SqliteRouteStore(path).get('router', 'c1')
-    assert str(error.value) == f'{str(path)!r} cannot be used as a route store: file is not a database.'
+    assert str(error.value) == (
+        f'{str(path)!r} cannot be used as a route store: file is not a database. '
+        'Nothing was changed. Look after the file and who else uses it, or give the store another path.'
+    )
     assert path.read_text() == 'this is not a database, but it is long enough to look at'
+
+
+async def test_sqlite_says_what_is_wrong_with_a_foreign_table(tmp_path: Path) -> None:
+    """Whatever SQLite says about the file, at any call, is an error of routing that names it."""
+    path = tmp_path / 'routes.db'
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute('CREATE TABLE route_state (other TEXT)')
+    store = SqliteRouteStore(path)
+    for call in (
+        store.get('router', 'c1'),
+        store.set('router', 'c1', RouteState('smart')),
+        store.delete('router', 'c1'),
+    ):
+        with pytest.raises(RoutingError) as error:
+            await call
+        assert str(error.value).startswith(f'{str(path)!r} cannot be used as a route store: no such column: ')
+    store.close()
+
+
+async def test_sqlite_writes_again_after_a_commit_that_failed(tmp_path: Path) -> None:
+    """A write whose commit is refused changes nothing, and does not keep the store from the next one."""
+    path = tmp_path / 'routes.db'
+    store = SqliteRouteStore(path)
+    await store.set('router', 'c1', RouteState('smart'))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            'CREATE TABLE a (x PRIMARY KEY); CREATE TABLE b (x REFERENCES a DEFERRABLE INITIALLY DEFERRED);'
+            "CREATE TRIGGER t AFTER UPDATE ON route_state WHEN new.route = 'bad' BEGIN INSERT INTO b VALUES (1); END;"
+        )
+    store._connection.execute('PRAGMA foreign_keys = ON')  # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess] - nothing else makes a commit fail
+    with pytest.raises(RoutingError) as error:
+        await store.set('router', 'c1', RouteState('bad'))
+    assert str(error.value).startswith(f'{str(path)!r} cannot be used as a route store: FOREIGN KEY constraint failed.')
+    assert await store.get('router', 'c1') == RouteState('smart')
+    await store.set('router', 'c1', RouteState('fast'))
+    assert await store.get('router', 'c1') == RouteState('fast')
+    store.close()
+
+
+async def test_sqlite_path_must_lead_to_a_file(tmp_path: Path) -> None:
+    """A folder is refused in words."""
+    with pytest.raises(RoutingError) as error:
+        await SqliteRouteStore(tmp_path).get('router', 'c1')
+    assert str(error.value) == (
+        f'{str(tmp_path)!r} cannot be used as a route store: unable to open database file. '
+        'Nothing was changed. Look after the file and who else uses it, or give the store another path.'
+    )
 
 
 async def test_sqlite_does_not_touch_a_later_version(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai import RunContext
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 
 from advisor_harness.routing.errors import RoutingError
 
@@ -47,5 +47,15 @@ def locate(conversation: ConversationRef) -> Place:
         return Place(conversation)
     if isinstance(conversation, RunContext):
         return Place(conversation.conversation_id, conversation.messages)
+    if not _is_history(conversation):
+        raise TypeError(
+            f'A conversation must be an id, the context of a run or a list of messages; got {conversation!r}.'
+        )
     ids = (message.conversation_id for message in reversed(conversation) if message.conversation_id is not None)
     return Place(next(ids, None), conversation)
+
+
+def _is_history(value: Any) -> bool:
+    return isinstance(value, Sequence) and all(
+        isinstance(each, ModelRequest | ModelResponse) for each in cast('Sequence[Any]', value)
+    )

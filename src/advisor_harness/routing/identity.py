@@ -69,10 +69,13 @@ def serving_leaf(model: Model, answer: ModelResponse | StreamedResponse | None) 
 
 
 def endpoint(url: str | None) -> str:
-    """A base URL without credentials, query and trailing slash; empty for none."""
+    """A base URL without credentials, query and trailing slash; empty for none. What is no URL stays as it is."""
     if not url:
         return ''
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # a history may come from a client
+        return url
     return f'{parts.scheme}://{parts.netloc.rpartition("@")[2].lower()}{parts.path.rstrip("/")}'
 
 

@@ -65,7 +65,7 @@ def match(index: Index, vectors: Sequence[Sequence[float]], *, top_k: int, aggre
     query = _unit(vectors[0], index.dimensions)
     if query is None:
         return None
-    scored = [(name, math.fsum(map(mul, query, vector))) for name, vector in index.entries if vector is not None]
+    scored = [(name, _cosine(query, vector)) for name, vector in index.entries if vector is not None]
     best = sorted(scored, key=lambda each: each[1], reverse=True)[:top_k]  # stable: of equals the first registered
     return _first_best(dict.fromkeys(name for name, _ in index.entries), best, aggregation)
 
@@ -80,6 +80,11 @@ def _first_best(names: Iterable[str], best: list[tuple[str, float]], aggregation
         if found is None or total > found.score:
             found = Match(name, total)
     return found
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    # Without the noise of the last digits: a text is like itself by 1, and reaches a threshold of 1.
+    return round(math.fsum(map(mul, one, other)), 12)
 
 
 def _unit(vector: Sequence[float], dimensions: int) -> tuple[float, ...] | None:

@@ -156,11 +156,11 @@ class SqliteRouteStore:
             self._connection = self._closer = None
 
     def _get(self, state_key: str, conversation_id: str) -> RouteState | None:
-        with self._opened() as connection:
+        with _usable(self.path), self._opened() as connection:
             return _select(connection, state_key, conversation_id)
 
     def _set(self, state_key: str, conversation_id: str, state: RouteState, expect: RouteState | None) -> None:
-        with self._opened() as connection, _write(connection):
+        with _usable(self.path), self._opened() as connection, _write(connection):
             stored = _select(connection, state_key, conversation_id)
             _check(conversation_id, expect, stored.route if stored else None)
             connection.execute(
@@ -170,7 +170,7 @@ class SqliteRouteStore:
             )
 
     def _delete(self, state_key: str, conversation_id: str) -> None:
-        with self._opened() as connection, _write(connection):
+        with _usable(self.path), self._opened() as connection, _write(connection):
             connection.execute(
                 'DELETE FROM route_state WHERE state_key = ? AND conversation_id = ?', (state_key, conversation_id)
             )
@@ -189,6 +189,17 @@ def _check(conversation_id: str, expect: RouteState | None, stored: str | None) 
         raise RouteConflictError(conversation_id, expected=expect.route, active=stored)
 
 
+@contextmanager
+def _usable(path: Path) -> Generator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as exc:
+        raise RoutingError(
+            f'{str(path)!r} cannot be used as a route store: {exc}. '
+            'Nothing was changed. Look after the file and who else uses it, or give the store another path.'
+        ) from exc
+
+
 def _open(path: Path) -> sqlite3.Connection:
     # Calls come from worker threads, one at a time: the store holds its lock around each.
     connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
@@ -196,9 +207,6 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.execute('PRAGMA journal_mode = WAL')
         with _write(connection):
             _prepare(connection, path)
-    except sqlite3.DatabaseError as exc:
-        connection.close()
-        raise RoutingError(f'{str(path)!r} cannot be used as a route store: {exc}.') from exc
     except BaseException:
         connection.close()
         raise
@@ -233,7 +241,9 @@ def _write(connection: sqlite3.Connection) -> Generator[None]:
     connection.execute('BEGIN IMMEDIATE')
     try:
         yield
+        connection.execute('COMMIT')
     except BaseException:
-        connection.execute('ROLLBACK')
+        # After some failures, as of a full disk, SQLite has rolled back by itself.
+        if connection.in_transaction:
+            connection.execute('ROLLBACK')
         raise
-    connection.execute('COMMIT')

@@ -173,6 +173,29 @@ async def test_d5_an_id_that_repeats_is_told_apart() -> None:
     assert (used[0], len(set(used))) == ('call_0', 2)
 
 
+async def test_d5_calls_of_one_response_that_share_an_id_keep_their_results() -> None:
+    """Results come in the order of the calls, so each gets the new id of its own call and none is lost."""
+    wire = Wire()
+    calls = [ToolCallPart('f', {'n': n}, 'f') for n in (1, 2, 3)]
+    returns = ModelRequest(parts=[ToolReturnPart('f', f'result {n}', 'f') for n in (1, 2, 3)])
+    body = await wire.body(wire.model('anthropic'), [asked('q'), answered('x', *calls), returns])
+    blocks = [block for message in body['messages'] for block in message['content']]
+    used = {block['id']: block['input']['n'] for block in blocks if block['type'] == 'tool_use'}
+    results = [(used[b['tool_use_id']], b['content'][0]['text']) for b in blocks if b['type'] == 'tool_result']
+    assert results == [(n, f'result {n}') for n in (1, 2, 3)]
+
+
+async def test_d5_a_repeated_id_is_not_taken_for_another_one() -> None:
+    """The new id of the second call `a` is of no other id, whatever that is."""
+    wire = Wire()
+    history: list[ModelMessage] = []
+    for call_id in ('a', 'a', 'a#2', 'a\ud800'):
+        history.extend([*called('x', call_id), answered('x', TextPart('ok'))])
+    body = await wire.body(wire.model('anthropic'), history)
+    used = [b['id'] for message in body['messages'] for b in message['content'] if b['type'] == 'tool_use']
+    assert (len(used), len(set(used))) == (4, 4)
+
+
 async def test_d5_renaming_can_be_refused() -> None:
     """With `tool_call_ids='raise'` nothing is renamed and nothing sent."""
     wire = Wire()

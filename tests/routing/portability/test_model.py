@@ -13,6 +13,7 @@ from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import (
     BinaryContent,
     CompactionPart,
+    ImageUrl,
     ModelMessage,
     ModelRequest,
     ModelResponse,
@@ -225,6 +226,44 @@ async def test_a_history_too_long_is_refused_before_it_is_sent() -> None:
     assert await wire.body(wire.model('anthropic'), history, portability=Portability(context_window='convert')) is None
     assert await wire.body(wire.model('anthropic'), history, portability=Portability(context_window='drop')) is not None
     assert await wire.body(wire.model('google'), history) is not None
+
+
+@pytest.mark.parametrize(
+    ('target', 'provider', 'compaction'),
+    [
+        ('anthropic', 'anthropic', CompactionPart('SUMMARY', provider_name='anthropic')),
+        (
+            'responses',
+            'openai',
+            CompactionPart(id='cmp_1', provider_name='openai', provider_details={'encrypted_content': 'E'}),
+        ),
+    ],
+)
+async def test_what_an_own_summary_replaces_takes_no_room(target: str, provider: str, compaction: Any) -> None:
+    """The adapter sends nothing of what stands before its own summary, so a long history that was compacted goes on."""
+    wire = Wire()
+    history = [asked('word ' * 600_000), answered(provider, compaction, TextPart('a'))]
+    body = await wire.body(wire.model(target), history)
+    assert (wire.refusals, 'word word' in str(body), 'next?' in str(body)) == ([], False, True)
+    assert explain(history, wire.model(target)).issues == []
+
+
+def test_letters_count_the_same_in_every_script() -> None:
+    """The length of a text is counted in characters: tokenizers do not make more tokens of Cyrillic for its bytes."""
+    wire = Wire()
+    counts = [explain([asked(text * 400)], wire.model('anthropic')).estimated_tokens for text in ('word', 'слов')]
+    assert counts == [400, 400]
+
+
+@pytest.mark.parametrize('target', ['anthropic', 'chat', 'google', 'responses'])
+async def test_addresses_that_are_none_are_no_reason_to_fail(target: str) -> None:
+    """A history may come from a client: what is no URL is of another place, and a file is left alone."""
+    wire = Wire()
+    model = wire.model(target)
+    thought = ThinkingPart('hm', signature='S', provider_name=model.system)
+    answer = answered(model.system, thought, TextPart('a'), provider_url='http://[::1')
+    report = explain([asked('q'), answer, asked(['see', ImageUrl('http://[x/y.png')])], model)
+    assert [(issue.kind, issue.source) for issue in report.issues] == [('thinking', f'{model.system}|http://[::1|')]
 
 
 async def test_uploaded_files_are_fetched_once_each() -> None:

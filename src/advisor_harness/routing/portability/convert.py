@@ -76,7 +76,9 @@ def convert(
         # What was left out may leave a result without its call, or two requests in a row.
         converted = _repaired(converted)
     overrides |= settle_thinking(draft, converted)
-    tokens = estimated_tokens(converted)
+    # In front of a summary of its own the adapter sends nothing, so what stands there takes no room.
+    sent = [entry.message for entry in draft.entries if entry.index >= sent_from] if sent_from else converted
+    tokens = estimated_tokens(sent)
     check_window(draft, tokens)
     return Conversion(converted, _report(draft.issues, before, tokens, sent_from), overrides, elsewhere)
 

@@ -136,7 +136,7 @@ def _kept(item: Any, action: Action, note: str) -> Any:
 
 def _unreadable(item: BinaryContent | FileUrl, target: Target) -> str | None:
     """What the file is, if the target cannot read it."""
-    if isinstance(item, FileUrl) and (scheme := urlsplit(item.url).scheme) not in _schemes(target):
+    if isinstance(item, FileUrl) and (scheme := _scheme(item.url)) not in _schemes(target):
         return f'A file at a {scheme}:// address'
     if _is(item, ImageUrl, 'is_image'):
         return None if target.flag('supports_image_input', True) else 'An image'
@@ -162,6 +162,13 @@ def _reads_document(item: BinaryContent | FileUrl, target: Target) -> bool:
     except ValueError:  # an address that says nothing about what it leads to
         return True
     return kind not in _DOCUMENTS or kind in supported
+
+
+def _scheme(url: str) -> str:
+    try:
+        return urlsplit(url).scheme
+    except ValueError:  # no address; whether the target takes it is its own to say
+        return url.partition(':')[0].lower()
 
 
 def _schemes(target: Target) -> tuple[str, ...]:

@@ -21,9 +21,12 @@ _PREFIX = 'call_'
 _DIGEST_LENGTH = 32
 
 
-def fitting_id(call_id: str, rule: IdRule) -> str:
-    """An id that `rule` accepts. It depends on `call_id` alone, and no two ids get the same one."""
-    digest = sha256(call_id.encode()).digest()
+def fitting_id(call_id: str, rule: IdRule, *, time: int = 1) -> str:
+    """An id that `rule` accepts. It depends on `call_id` and the `time` it is given alone: others get another one."""
+    data = call_id.encode(errors='surrogatepass')
+    if time > 1:
+        data += b'\xff%d' % time  # no byte of UTF-8, so that it cannot stand in an id
+    digest = sha256(data).digest()
     if rule.exact:
         return _base62(digest, rule.max_length)
     return (_PREFIX + digest.hex()[:_DIGEST_LENGTH])[: rule.max_length]
@@ -45,13 +48,15 @@ def fit_tool_call_ids(draft: Draft) -> None:
 class _Renaming:
     draft: Draft
     rule: IdRule
-    given: dict[str, str] = field(default_factory=dict[str, str])
-    """What each id stands for at this point of the history."""
+    given: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """What each id stands for at this point of the history: of calls in one response that share one, each in turn."""
     times: Counter[str] = field(default_factory=Counter[str])
 
     def rewrite(self, entry: Entry) -> Entry:
         message = entry.message
         if isinstance(message, ModelResponse):
+            for part in message.tool_calls:
+                self.given[part.tool_call_id] = []
             parts = [self._call(entry, n, part) for n, part in enumerate(message.parts)]
             return _with_parts(entry, message, parts)
         return _with_parts(entry, message, [self._answer(part) for part in message.parts])
@@ -63,10 +68,10 @@ class _Renaming:
         self.times[old] += 1
         repeated = self.times[old] > 1 and not entry.own
         if not repeated and self._accepts(entry, old):
-            self.given[old] = old
+            self.given[old].append(old)
             return part
-        new = fitting_id(f'{old}#{self.times[old]}' if repeated else old, self.rule)
-        self.given[old] = new
+        new = fitting_id(old, self.rule, time=self.times[old] if repeated else 1)
+        self.given[old].append(new)
         action = self.draft.portability.tool_call_ids
         self.draft.report(entry, n, 'tool_call_id', action, f'The id of a call of tool {part.tool_name!r} is renamed.')
         return replace(part, tool_call_id=new)
@@ -78,8 +83,12 @@ class _Renaming:
 
     def _answer(self, part: ModelRequestPart) -> ModelRequestPart:
         old = cast('str | None', getattr(part, 'tool_call_id', None))
-        new = self.given.get(old) if old is not None else None
-        return part if new is None or new == old else replace(cast('Any', part), tool_call_id=new)
+        names = self.given.get(old) if old is not None else None
+        if not names:
+            return part
+        # Results come in the order of their calls; the last name stays for a result that comes twice.
+        new = names.pop(0) if len(names) > 1 else names[0]
+        return part if new == old else replace(cast('Any', part), tool_call_id=new)
 
 
 def _with_parts(entry: Entry, message: ModelRequest | ModelResponse, parts: Sequence[Any]) -> Entry:

@@ -19,23 +19,23 @@ from advisor_harness.routing.portability.draft import USER, Draft
 
 __all__ = ['check_window', 'estimated_tokens']
 
-_BYTES_PER_TOKEN = 4
-"""Of UTF-8 text. Tokenizers of today make about that many of English, and longer ones of most other text: what is
-estimated too long by it is too long."""
+_CHARACTERS_PER_TOKEN = 4
+"""About what tokenizers of today make of prose. Bytes would count every letter outside of ASCII twice or three times,
+and refuse histories in most languages that are well within the window."""
 
 _TOKENS_PER_IMAGE = 85
 """The fewest any provider counts for one: OpenAI's price of an image in low detail."""
 
 
 def estimated_tokens(messages: Sequence[ModelMessage]) -> int:
-    """A low estimate of how many tokens the messages are, so that what it calls too long is too long."""
+    """A rough estimate of how many tokens the messages are. Files but images, and tools, are not counted."""
     size, images = 0, 0
     for text in _texts(messages):
         if text is None:
             images += 1
         else:
-            size += len(text.encode('utf-8', 'ignore'))
-    return size // _BYTES_PER_TOKEN + images * _TOKENS_PER_IMAGE
+            size += len(text)
+    return size // _CHARACTERS_PER_TOKEN + images * _TOKENS_PER_IMAGE
 
 
 def check_window(draft: Draft, tokens: int) -> None:
