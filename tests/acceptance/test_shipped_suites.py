@@ -48,7 +48,7 @@ def test_all_suites_pass_by_replay_and_say_what_they_rest_on(copy: Path) -> None
         ('routing', 'replay'),
         ('selection', 'replay'),
     ]
-    assert '24 local model' in report
+    assert '48 local model, 290 emulator' in report
     assert report.splitlines()[-1].startswith('RESULT')
 
 
