@@ -14,6 +14,7 @@ from pydantic_ai.messages import (
     BinaryImage,
     CompactionPart,
     FilePart,
+    ImageUrl,
     ModelMessage,
     ModelRequest,
     ModelResponse,
@@ -255,6 +256,29 @@ async def test_d9_a_fallback_takes_what_the_first_model_cannot() -> None:
     chain = FallbackModel(PortableModel(wire.model('anthropic')), PortableModel(TestModel(), rules))
     result = await Agent(chain).run(['read', foreign])
     assert (result.output, wire.bodies) == ('success (no tool calls)', [])
+
+
+async def test_d9_google_takes_no_address_that_holds_the_file_itself() -> None:
+    """Gemini's adapter downloads addresses and ends at `data:`; it is refused or named as any file it cannot read."""
+    wire = Wire()
+    prompt = ['look', ImageUrl('data:image/png;base64,iVBORw0KGgo=')]
+    assert await wire.body(wire.model('google'), [], prompt) is None
+    assert [(issue.kind, issue.action) for issue in wire.refusals[0].report.issues] == [('media', 'raise')]
+    body = await wire.body(wire.model('google'), [], prompt, portability=Portability(media='convert'))
+    assert '[A file was here (A file at a data:// address) that this model cannot read.]' in json.dumps(body)
+
+
+@pytest.mark.parametrize('target', [target for target in TARGETS if target != 'anthropic'])
+async def test_d12_a_call_before_the_summary_keeps_its_result(target: str) -> None:
+    """A turn that calls a tool and is summarised then has the result after the summary: the call stays with it."""
+    wire = Wire()
+    summary = CompactionPart('SUMMARY', provider_name='anthropic')
+    turn = answered('anthropic', ToolCallPart('f', {}, 'toolu_1'), summary, TextPart('so far'))
+    result = ModelRequest(parts=[ToolReturnPart('f', 'RESULT', 'toolu_1')])
+    body = await wire.body(wire.model(target), [asked('old'), turn, result, answered('anthropic', TextPart('a'))])
+    assert problems(target, body) == []
+    found = [text in json.dumps(body) for text in ('SUMMARY', 'RESULT', 'so far', 'old')]
+    assert found == [True, True, True, False]
 
 
 @pytest.mark.parametrize('target', TARGETS)

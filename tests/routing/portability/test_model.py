@@ -266,6 +266,29 @@ async def test_addresses_that_are_none_are_no_reason_to_fail(target: str) -> Non
     assert [(issue.kind, issue.source) for issue in report.issues] == [('thinking', f'{model.system}|http://[::1|')]
 
 
+@pytest.mark.parametrize(
+    ('wrote', 'kinds'),
+    [
+        ('gpt-4o', []),
+        ('gpt-4o-2024-08-06', []),
+        ('gpt-4o-mini', ['native_tool']),
+        ('gpt-4o-mini-2024-07-18', ['native_tool']),
+        ('gpt-4.1', ['native_tool']),
+        (None, ['native_tool']),
+    ],
+)
+async def test_a_longer_name_is_another_model(wrote: str | None, kinds: list[str]) -> None:
+    """A dated name is of the same model, which gets its turn back as its adapter sends it; any other loses nothing."""
+    wire = Wire()
+    found = [
+        NativeToolCallPart('web_search', {'query': 'x'}, 'ws_1', provider_name='openai'),
+        NativeToolReturnPart('web_search', {'sources': ['page']}, 'ws_1', provider_name='openai'),
+    ]
+    history = [asked('q'), answered('openai', *found, TextPart('a'), model_name=wrote)]
+    body = await wire.body(wire.model('responses', 'gpt-4o'), history)
+    assert (wire.reports[0].kinds, 'earlier_tool_result' in str(body)) == (kinds, bool(kinds))
+
+
 async def test_uploaded_files_are_fetched_once_each() -> None:
     """`resolve_file`, sync or async, brings the content; what it cannot bring is refused."""
     wire = Wire()

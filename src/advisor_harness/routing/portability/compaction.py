@@ -12,6 +12,7 @@ from pydantic_ai.messages import (
     ModelResponse,
     SystemPromptPart,
     TextPart,
+    ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
@@ -76,7 +77,8 @@ def _cut(draft: Draft, one: _Found) -> None:
     entry = draft.entries[one.position]
     parts = [*_system_prompt(draft.entries[: one.position]), CompactionPart(one.summary)]
     opening = Entry(entry.index, ModelRequest(parts=parts))
-    rest = [part for n, part in enumerate(entry.message.parts) if n > one.n]
+    # The results of calls that the turn made before it was summarised come after it, and need their calls.
+    rest = [part for n, part in enumerate(entry.message.parts) if n > one.n or isinstance(part, ToolCallPart)]
     following = entry.rewritten(replace(_response(entry.message), parts=rest))
     draft.entries = [opening, following, *draft.entries[one.position + 1 :]]
 

@@ -174,8 +174,8 @@ def _scheme(url: str) -> str:
 def _schemes(target: Target) -> tuple[str, ...]:
     if target.family == 'bedrock':
         return ('http', 'https', 's3')
-    if target.family == 'google' and 'google-cloud' in target.names:
-        return ('http', 'https', 'gs')
+    if target.family == 'google':
+        return ('http', 'https', 'gs') if 'google-cloud' in target.names else ('http', 'https')
     return ('http', 'https', 'data')
 
 

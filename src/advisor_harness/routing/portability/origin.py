@@ -6,6 +6,7 @@ name, the form of the ids.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -18,6 +19,8 @@ from advisor_harness.routing.stamp import Stamp
 __all__ = ['is_own', 'is_own_part', 'same_model', 'source_of']
 
 _CHAT_FIELDS = ('content', 'reasoning', 'reasoning_content', 'reasoning_details')
+# What a provider adds to a model's name when it answers; `gpt-4o-mini` is another model than `gpt-4o`.
+_RELEASE = re.compile(r'(?:[-@]\d{3,}(?:-\d+)*(?:-v\d+(?::\d+)?)?|-preview(?:-\d+)*)?')
 _ITEM_IDS = ('cmp_', 'fc_', 'ig_', 'msg_', 'rs_', 'ws_', 'ci_')
 
 
@@ -45,7 +48,8 @@ def is_own_part(part: ModelResponsePart, response: ModelResponse, target: Target
 
 def same_model(response: ModelResponse, target: Target) -> bool:
     """Whether the very model wrote the response; a provider may answer with a dated name."""
-    return (response.model_name or '').startswith(target.name)
+    name = response.model_name or ''
+    return name.startswith(target.name) and _RELEASE.fullmatch(name, len(target.name)) is not None
 
 
 def source_of(response: ModelResponse) -> str:
