@@ -281,6 +281,20 @@ async def test_d12_a_call_before_the_summary_keeps_its_result(target: str) -> No
     assert found == [True, True, True, False]
 
 
+async def test_d12_issues_beside_a_summary_name_the_parts_of_the_history() -> None:
+    """A part is named by where it stands in the message, whether or not parts before it are left out."""
+    wire = Wire()
+    summary = CompactionPart('SUMMARY', provider_name='anthropic')
+    thought = ThinkingPart('hm', signature='S', provider_name='anthropic')
+    history = [asked('q'), answered('anthropic', TextPart('old'), summary, TextPart('a'), thought)]
+    body = await wire.body(wire.model('chat'), history)
+    assert [(issue.message_index, issue.part_index, issue.kind) for issue in wire.reports[0].issues] == [
+        (1, 1, 'compaction'),
+        (1, 3, 'thinking'),
+    ]
+    assert (problems('chat', body), 'old' in json.dumps(body)) == ([], False)
+
+
 @pytest.mark.parametrize('target', TARGETS)
 async def test_d10_results_of_provider_tools_and_images_reach_every_model(target: str) -> None:
     """What a provider searched is sent as text and what a model painted as the user's image, or in words."""

@@ -77,8 +77,9 @@ def _cut(draft: Draft, one: _Found) -> None:
     entry = draft.entries[one.position]
     parts = [*_system_prompt(draft.entries[: one.position]), CompactionPart(one.summary)]
     opening = Entry(entry.index, ModelRequest(parts=parts))
-    # The results of calls that the turn made before it was summarised come after it, and need their calls.
-    rest = [part for n, part in enumerate(entry.message.parts) if n > one.n or isinstance(part, ToolCallPart)]
+    rest = [
+        part if n > one.n or isinstance(part, ToolCallPart) else _GONE for n, part in enumerate(entry.message.parts)
+    ]
     following = entry.rewritten(replace(_response(entry.message), parts=rest))
     draft.entries = [opening, following, *draft.entries[one.position + 1 :]]
 
@@ -116,6 +117,9 @@ def _response(message: ModelMessage) -> ModelResponse:
     return message
 
 
+# The results of calls that a turn made before it was summarised come after it, so those calls stay. All else leaves a
+# blank text, which is never sent, in its place: the issues name parts by where they stand in the history.
+_GONE = TextPart('')
 _SUMMARY = 'A summary by a provider takes the place of the older messages.'
 _LEFT_OUT = 'A summary by a provider is left out; the older messages are sent instead.'
 _HELD = 'The older messages were replaced by a summary that only the provider which wrote it can read.'
