@@ -39,7 +39,7 @@ class Entry:
 
     def rewritten(self, message: ModelMessage) -> Entry:
         """The entry with another message in its place."""
-        return replace(self, message=message)
+        return self if message is self.message else Entry(self.index, message, self.own, self.written)
 
 
 @dataclass

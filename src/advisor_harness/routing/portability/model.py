@@ -19,11 +19,12 @@ from pydantic_ai.settings import ModelSettings, merge_model_settings
 from pydantic_ai.usage import RequestUsage
 
 from advisor_harness.routing.identity import layers
-from advisor_harness.routing.portability.carry import Carried, carried, with_carried
+from advisor_harness.routing.portability.carry import Carried, carried, with_carried, without_carried
 from advisor_harness.routing.portability.convert import Conversion, convert
 from advisor_harness.routing.portability.errors import refusal
 from advisor_harness.routing.portability.options import Portability
 from advisor_harness.routing.portability.report import PortabilityIssue, PortabilityReport
+from advisor_harness.routing.portability.settled import Settled, settled
 from advisor_harness.routing.portability.target import Target, target_of
 from advisor_harness.routing.portability.uploads import fetch_uploads
 
@@ -62,6 +63,7 @@ class PortableModel(WrapperModel):
         super().__init__(wrapped)  # pyright: ignore[reportArgumentType]  # any text is accepted: ids of new models, too
         self.portability = Portability() if portability is None else portability
         self.on_report = on_report
+        self._settled: Settled | None = None
         inner = layers(self.wrapped)
         # Which of several models serves is known only further in, so that they are wrapped there, once.
         self.passes_through = isinstance(inner[-1], FallbackModel) or any(isinstance(m, PortableModel) for m in inner)
@@ -83,7 +85,9 @@ class PortableModel(WrapperModel):
             self._tell(found.report)
             raise refusal(self.model_name, found.report)
         prepared = super().prepare_messages(found.messages, model_request_parameters)
-        return with_carried(prepared, found.report, found.elsewhere)
+        sent = with_carried(prepared, found.report, found.elsewhere)
+        self._settled = settled(found, prepared, sent, _offers_advisor(model_request_parameters))
+        return sent
 
     async def request(
         self,
@@ -142,8 +146,18 @@ class PortableModel(WrapperModel):
         parameters: ModelRequestParameters | None,
         before: Carried | None = None,
     ) -> Conversion:
-        offered = None if parameters is None else any(isinstance(t, AdvisorTool) for t in parameters.native_tools)
+        offered = _offers_advisor(parameters)
         return convert(messages, self._target(settings), self.portability, advisor_offered=offered, before=before)
+
+    def _converted(
+        self, messages: list[ModelMessage], settings: ModelSettings | None, parameters: ModelRequestParameters
+    ) -> Conversion:
+        """The conversion of messages that were prepared as a rule, and then as they were prepared."""
+        # Another run may have prepared its messages since: these are then converted again, which changes nothing.
+        known, self._settled = self._settled, None
+        if known is not None and known.holds(messages, settings, _offers_advisor(parameters)):
+            return replace(known.found, messages=without_carried(messages))
+        return self._convert(messages, settings, parameters, carried(messages))
 
     def _target(self, settings: ModelSettings | None) -> Target:
         return target_of(layers(self.wrapped)[-1], settings)
@@ -159,7 +173,7 @@ class PortableModel(WrapperModel):
         """The messages and the settings to send."""
         if self.passes_through:
             return messages, settings
-        found = self._convert(messages, settings, parameters, carried(messages))
+        found = self._converted(messages, settings, parameters)
         converted, report = found.messages, found.report
         if not report.blocking:
             converted, more = await self._fetched(converted, settings, parameters)
@@ -256,6 +270,10 @@ def _both(first: OnReport | None, second: OnReport) -> OnReport:
         second(report)
 
     return tell
+
+
+def _offers_advisor(parameters: ModelRequestParameters | None) -> bool | None:
+    return None if parameters is None else any(isinstance(tool, AdvisorTool) for tool in parameters.native_tools)
 
 
 def _overridden(settings: ModelSettings | None, found: Conversion) -> ModelSettings | None:

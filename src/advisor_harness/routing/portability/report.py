@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from advisor_harness.routing.portability.options import Action
@@ -72,7 +72,7 @@ class PortabilityReport:
 
     def as_json(self) -> dict[str, Any]:
         """The report as JSON values."""
-        return {'issues': [asdict(issue) for issue in self.issues], 'estimated_tokens': self.estimated_tokens}
+        return {'issues': [vars(issue).copy() for issue in self.issues], 'estimated_tokens': self.estimated_tokens}
 
     @classmethod
     def from_json(cls, found: Any) -> PortabilityReport:
