@@ -425,6 +425,22 @@ def test_options_are_checked_early(models: int, options: dict[str, Any], message
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(
+    ('options', 'message'),
+    [
+        ({'max_attempts': 1.5}, '`FailoverModel.max_attempts` must be a whole number; got 1.5.'),
+        ({'max_attempts': True}, '`FailoverModel.max_attempts` must be a whole number; got True.'),
+        ({'cooldown': '30'}, "`FailoverModel.cooldown` must be a number; got '30'."),
+        ({'cooldown': True}, '`FailoverModel.cooldown` must be a number; got True.'),
+    ],
+)
+def test_options_of_another_type_are_refused(options: dict[str, Any], message: str) -> None:
+    """A type checker would say so; who has none hears it at construction."""
+    with pytest.raises(TypeError) as error:
+        FailoverModel(talker('a'), **options)
+    assert str(error.value) == message
+
+
 def test_a_model_may_be_given_by_its_id() -> None:
     """An id becomes a model by pydantic-ai's own rules."""
     assert FailoverModel('test', talker('a')).model_id == 'fallback:test:test,function:a'

@@ -332,6 +332,8 @@ def test_texts_of_a_prompt_are_joined() -> None:
             "Route 'gone' is not registered (registered: 'other', 'code', 'chat'). "
             'Register it in `Router.routes`, or set a registered route with `Router.set_active_route()`.',
         ),
+        (PROFILES, {'top_k': 1.5}, TypeError, '`SemanticRoute.top_k` must be a whole number; got 1.5.'),
+        (PROFILES, {'score_threshold': '1'}, TypeError, "`SemanticRoute.score_threshold` must be a number; got '1'."),
         (PROFILES, {'top_k': 0}, ValueError, '`SemanticRoute.top_k` must be at least 1; got 0.'),
         (
             PROFILES,

@@ -158,6 +158,9 @@ def test_memory_needs_room_for_one() -> None:
     with pytest.raises(ValueError) as error:
         InMemoryRouteStore(max_conversations=0)
     assert str(error.value) == '`InMemoryRouteStore.max_conversations` must be at least 1; got 0.'
+    with pytest.raises(TypeError) as wrong_type:
+        InMemoryRouteStore(max_conversations=2.5)  # pyright: ignore[reportArgumentType] - what is refused
+    assert str(wrong_type.value) == '`InMemoryRouteStore.max_conversations` must be a whole number; got 2.5.'
     assert InMemoryRouteStore().max_conversations == 10_000
 
 

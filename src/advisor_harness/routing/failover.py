@@ -26,6 +26,7 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.settings import ModelSettings
 
 from advisor_harness.routing.identity import layers
+from advisor_harness.routing.options import check_number, check_whole
 from advisor_harness.routing.portability import PortabilityError
 from advisor_harness.routing.stamp import suspended_tail
 
@@ -84,6 +85,7 @@ class FailoverModel(FallbackModel):
 
     Raises:
         ValueError: no model, `max_attempts` below 1 or `cooldown` not above 0.
+        TypeError: `max_attempts` is no whole number, or `cooldown` no number.
     """
 
     def __init__(
@@ -95,10 +97,14 @@ class FailoverModel(FallbackModel):
     ) -> None:
         if not models:
             raise ValueError('`FailoverModel` needs at least one model; got none.')
-        if max_attempts is not None and max_attempts < 1:
-            raise ValueError(f'`FailoverModel.max_attempts` must be at least 1; got {max_attempts!r}.')
-        if cooldown is not None and not cooldown > 0:
-            raise ValueError(f'`FailoverModel.cooldown` must be more than 0 seconds; got {cooldown!r}.')
+        if max_attempts is not None:
+            check_whole('FailoverModel.max_attempts', max_attempts)
+            if max_attempts < 1:
+                raise ValueError(f'`FailoverModel.max_attempts` must be at least 1; got {max_attempts!r}.')
+        if cooldown is not None:
+            check_number('FailoverModel.cooldown', cooldown)
+            if not cooldown > 0:
+                raise ValueError(f'`FailoverModel.cooldown` must be more than 0 seconds; got {cooldown!r}.')
         super().__init__(*models, fallback_on=(Exception,))
         self.max_attempts = max_attempts
         """Most models that one request tries; `None` for all."""

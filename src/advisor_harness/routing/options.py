@@ -13,9 +13,11 @@ __all__ = [
     'check_cadence',
     'check_choice',
     'check_key',
+    'check_number',
     'check_on_missing_route',
     'check_on_switch',
     'check_portability',
+    'check_whole',
 ]
 
 Cadence = Literal['step', 'run']
@@ -40,6 +42,18 @@ def check_choice(option: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         words = ' or '.join(repr(word) for word in allowed)
         raise ValueError(f'`{option}` must be {words}; got {value!r}.')
+
+
+def check_whole(option: str, value: object) -> None:
+    """Refuse what is no whole number; `True` and `False` are none."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f'`{option}` must be a whole number; got {value!r}.')
+
+
+def check_number(option: str, value: object) -> None:
+    """Refuse what is no number; `True` and `False` are none."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise TypeError(f'`{option}` must be a number; got {value!r}.')
 
 
 def check_key(state_key: Any) -> None:

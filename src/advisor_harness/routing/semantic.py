@@ -16,7 +16,7 @@ from pydantic_ai.tools import AgentDepsT
 from pydantic_ai.usage import RunUsage
 
 from advisor_harness.routing.decision import Selection
-from advisor_harness.routing.options import check_choice
+from advisor_harness.routing.options import check_choice, check_number, check_whole
 from advisor_harness.routing.policies import PolicyOptions, PolicyRouter
 from advisor_harness.routing.route import RouteLike
 from advisor_harness.routing.similarity import Aggregation, Index, build, match
@@ -156,6 +156,8 @@ def _texts(name: str, texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _check_scoring(threshold: float, top_k: int, aggregation: Aggregation) -> None:
+    check_whole('SemanticRoute.top_k', top_k)
+    check_number('SemanticRoute.score_threshold', threshold)
     if top_k < 1:
         raise ValueError(f'`SemanticRoute.top_k` must be at least 1; got {top_k!r}.')
     bound = top_k if aggregation == 'sum' else 1

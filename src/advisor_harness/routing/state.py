@@ -19,6 +19,7 @@ from threading import Lock
 from typing import Protocol
 
 from advisor_harness.routing.errors import RouteConflictError, RoutingError
+from advisor_harness.routing.options import check_whole
 
 __all__ = ['InMemoryRouteStore', 'RouteState', 'RouteStore', 'SqliteRouteStore']
 
@@ -74,6 +75,7 @@ class InMemoryRouteStore:
     """
 
     def __init__(self, max_conversations: int = 10_000) -> None:
+        check_whole('InMemoryRouteStore.max_conversations', max_conversations)
         if max_conversations < 1:
             raise ValueError(f'`InMemoryRouteStore.max_conversations` must be at least 1; got {max_conversations!r}.')
         self.max_conversations = max_conversations
