@@ -8,8 +8,8 @@ here raises: what a tracer or an exporter does wrong is logged, and the run goes
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -58,6 +58,8 @@ _selection_facts: Final = _carrier(fields.SELECTION)
 _claim_facts: Final = _carrier(fields.CLAIM)
 _route_facts: Final = _carrier(fields.ROUTE)
 _consultation_facts: Final = _carrier(fields.CONSULTATION)
+_consultation_keys: Final = tuple(fields.CONSULTATION.values())
+_read_consultation: Final = attrgetter(*fields.CONSULTATION)
 
 
 def select(ctx: RunContext[Any], facts: SelectionFacts) -> None:
@@ -149,8 +151,7 @@ class ConsultationSpan:
         self.ended = True
 
 
-@contextmanager
-def consulting(ctx: RunContext[Any], start: ConsultationFacts) -> Generator[ConsultationSpan]:
+def consulting(ctx: RunContext[Any], start: ConsultationFacts) -> AbstractContextManager[ConsultationSpan, None]:
     """Record a consultation while it takes place: span `consult advisor`, current within the `with` block.
 
     A block that is left by an exception before `end_with` has outcome `cancelled` (any `BaseException` that is no
@@ -160,47 +161,67 @@ def consulting(ctx: RunContext[Any], start: ConsultationFacts) -> Generator[Cons
         ctx: Context of the executor's run.
         start: What is known before the advisor is asked; its `outcome` is not recorded until the end.
     """
-    handle = ConsultationSpan(start)
-    if isinstance(ctx.tracer, NoOpTracer):
-        yield handle
-        return
-    span, attributes = _start_consultation(ctx, start)
-    # Not `start_as_current_span`: by default that puts an exception's text and stack into the span.
-    token = attach(set_span_in_context(span))
-    try:
-        yield handle
-    except BaseException as exc:
-        if not handle.ended:
+    return nullcontext(ConsultationSpan(start)) if isinstance(ctx.tracer, NoOpTracer) else _Consulting(ctx, start)
+
+
+class _Consulting:
+    """The block of a consultation. A generator would cost as much as setting three attributes."""
+
+    def __init__(self, ctx: RunContext[Any], start: ConsultationFacts) -> None:
+        self._ctx, self._start = ctx, start
+        self._handle = ConsultationSpan(start)
+
+    def __enter__(self) -> ConsultationSpan:
+        self._span = _start_consultation(self._ctx, self._start)
+        # Not `start_as_current_span`: by default that puts an exception's text and stack into the span.
+        self._token = attach(set_span_in_context(self._span))
+        return self._handle
+
+    def __exit__(self, kind: object, exc: BaseException | None, traceback: object) -> None:
+        handle = self._handle
+        if exc is not None and not handle.ended:
             # The cancellations of asyncio and trio, `KeyboardInterrupt` and `GeneratorExit` are no `Exception`.
-            handle.facts = replace(start, outcome='error' if isinstance(exc, Exception) else 'cancelled')
-        raise
-    finally:
-        detach(token)
-        _end_consultation(span, attributes, handle.facts)
+            handle.facts = replace(self._start, outcome='error' if isinstance(exc, Exception) else 'cancelled')
+        detach(self._token)
+        _end_consultation(self._span, self._start, handle.facts)
 
 
-def _start_consultation(ctx: RunContext[Any], facts: ConsultationFacts) -> tuple[Span, _Attributes]:
+def _start_consultation(ctx: RunContext[Any], facts: ConsultationFacts) -> Span:
     with _logged:
         attributes = _common(ctx, names.CONSULT_ADVISOR) | _consultation_facts(facts)
         del attributes[names.ADVISOR_CONSULTATION_OUTCOME]
         attributes[names.LOGFIRE_MSG] = _consultation_title(facts)
-        return ctx.tracer.start_span(names.CONSULT_ADVISOR, attributes=attributes), attributes
+        return ctx.tracer.start_span(names.CONSULT_ADVISOR, attributes=attributes)
     # As an uninstrumented run has it: what runs inside keeps its parent.
-    return NonRecordingSpan(get_current_span().get_span_context()), {}
+    return NonRecordingSpan(get_current_span().get_span_context())
 
 
-def _end_consultation(span: Span, present: _Attributes, facts: ConsultationFacts) -> None:
+def _end_consultation(span: Span, start: ConsultationFacts, facts: ConsultationFacts) -> None:
     with _logged:
         if span.is_recording():
-            attributes = _consultation_attributes(facts)
-            span.set_attributes({key: value for key, value in attributes.items() if present.get(key) != value})
+            span.set_attributes(_news(start, facts) | _conclusions(facts))
             if facts.outcome in FAILED_OUTCOMES:
                 span.set_status(StatusCode.ERROR)  # no description: it is no place for a message
         span.end()
 
 
 def _consultation_attributes(facts: ConsultationFacts) -> _Attributes:
-    attributes = _consultation_facts(facts)
+    return _consultation_facts(facts) | _conclusions(facts)
+
+
+def _news(start: ConsultationFacts, facts: ConsultationFacts) -> _Attributes:
+    """The facts that a span which was started with others does not have yet: setting an attribute again is not free."""
+    pairs = zip(_consultation_keys, _read_consultation(start), _read_consultation(facts), strict=True)
+    attributes: _Attributes = {
+        key: now for key, before, now in pairs if now is not before and now is not None and now != ()
+    }
+    attributes[names.ADVISOR_CONSULTATION_OUTCOME] = facts.outcome
+    return attributes
+
+
+def _conclusions(facts: ConsultationFacts) -> _Attributes:
+    """The attributes of a consultation that is over which are no plain facts."""
+    attributes: _Attributes = {}
     failed = facts.outcome in FAILED_OUTCOMES
     if failed or facts.error_code is not None:
         attributes[names.ERROR_TYPE] = facts.error_code or fields.OTHER_ERROR
@@ -208,8 +229,8 @@ def _consultation_attributes(facts: ConsultationFacts) -> _Attributes:
         attributes[names.LOGFIRE_LEVEL_NUM] = _ERROR
     elif facts.outcome == 'cancelled':
         attributes[names.LOGFIRE_LEVEL_NUM] = _WARN
-    if facts.path == 'native':
-        attributes.setdefault(names.ADVISOR_CONSULTATION_TIMING, fields.UNKNOWN_TIMING)
+    if facts.path == 'native' and facts.timing is None:
+        attributes[names.ADVISOR_CONSULTATION_TIMING] = fields.UNKNOWN_TIMING
     attributes[names.ADVISOR_COST_KNOWN] = facts.cost_usd is not None
     if facts.cost_usd is not None:
         attributes[names.ADVISOR_COST_USD] = float(facts.cost_usd)
