@@ -66,11 +66,13 @@ async def test_a_workflow_that_was_killed_does_not_ask_again(engine: str, tmp_pa
     pytest.importorskip(engine)
     code, output, errors = run(f'on_{engine}.py', tmp_path, 'start', 2)
     assert (code, output) == (-signal.SIGKILL, ''), errors
-    assert (tmp_path / 'journal.txt').read_text().split() == ASKED[:3]
+    asked = (tmp_path / 'journal.txt').read_text().split()
+    # Two asked side by side: an engine looks both up in its journal first, and either may reach the advisor first.
+    assert [*sorted(asked[:2]), *asked[2:]] == ASKED[:3]
 
     code, output, errors = run(f'on_{engine}.py', tmp_path, 'resume', 'never')
     assert code == 0, errors
-    assert (tmp_path / 'journal.txt').read_text().split() == ASKED
+    assert (tmp_path / 'journal.txt').read_text().split() == [*asked, *ASKED[3:]]
     plain = await Program(tmp_path / 'plain.txt').work()
     assert json.loads(output) == json.loads(json.dumps(plain))
     assert plain['usage'] == [7, 1404, 18]

@@ -119,6 +119,31 @@ class TestClaims:
         _, one = opened(RunUsage(requests=3), request_limit=3)
         assert refused(lambda: one.claim_up_to(2)) == 'The next request would exceed the request_limit of 3'
 
+    def test_the_work_of_a_claim_does_not_grow_with_those_in_flight(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Twice as many consultations side by side add up twice as many usages, not four times."""
+        additions = 0
+        incr = RunUsage.incr
+
+        def counting(usage: RunUsage, by: Any) -> None:
+            nonlocal additions
+            additions += 1
+            incr(usage, by)
+
+        monkeypatch.setattr(RunUsage, 'incr', counting)
+        seen: list[int] = []
+        for count in (50, 100):
+            additions = 0
+            reservations, first = opened()
+            claiming = [first, *(reservations.open(first.used, first.limits) for _ in range(count - 1))]
+            for each in claiming:
+                each.claim()
+            assert reservations.reserved == RunUsage(requests=count)
+            for each in claiming:
+                answered(each)
+                each.close()
+            seen.append(additions)
+        assert seen[1] == 2 * seen[0]
+
 
 class TestTokens:
     def test_output_tokens_that_are_known_are_reserved(self) -> None:

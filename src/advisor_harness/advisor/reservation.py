@@ -11,7 +11,6 @@ not known: as in core, a limit on it is checked before the next request and afte
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
 from pydantic_ai.exceptions import UsageLimitExceeded
@@ -41,12 +40,24 @@ class Reservations:
     @property
     def reserved(self) -> RunUsage:
         """What the requests in flight need, as far as it is known."""
-        return _sum(reservation.pending for reservation in self._open)
+        # Hundreds may be in flight, and each asks: numbers are added up here, and usages only where there are any.
+        reserved = RunUsage()
+        for reservation in self._open:
+            requests = reservation.in_flight
+            reserved.requests += requests
+            reserved.output_tokens += requests * reservation.output_tokens
+            if requests and reservation.counted is not None:
+                reserved.incr(reservation.counted)
+        return reserved
 
     @property
     def spent(self) -> RunUsage:
         """What the open consultations have used and the run does not count yet."""
-        return _sum(reservation.usage for reservation in self._open)
+        spent, nothing = RunUsage(), RunUsage()
+        for reservation in self._open:
+            if reservation.usage != nothing:
+                spent.incr(reservation.usage)
+        return spent
 
     def forget(self, reservation: Reservation) -> bool:
         """Give back what `reservation` holds; whether it was still open."""
@@ -68,15 +79,20 @@ class Reservation:
     """What the consultation itself has used; its run counts in this object."""
     claimed: int = 0
     """Requests claimed, those that `usage` counts included."""
-    _counted: RunUsage = field(default_factory=RunUsage)
-    """The input of the request in flight, where it was counted before sending."""
+    counted: RunUsage | None = None
+    """The input of the request in flight, where it was counted before sending; else `None`."""
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that were claimed and are not counted yet."""
+        return max(0, self.claimed - self.usage.requests)
 
     @property
     def pending(self) -> RunUsage:
-        """What the requests need that were claimed and are not counted yet."""
-        requests = max(0, self.claimed - self.usage.requests)
+        """What the requests in flight need."""
+        requests = self.in_flight
         needed = RunUsage(requests=requests, output_tokens=requests * self.output_tokens)
-        return needed + self._counted if requests else needed
+        return needed + self.counted if requests and self.counted is not None else needed
 
     @property
     def total(self) -> RunUsage:
@@ -94,7 +110,7 @@ class Reservation:
         Raises:
             UsageLimitExceeded: there is none, what is in flight counted as used. Nothing is taken then.
         """
-        self._counted = RunUsage()
+        self.counted = None
         self._check(RunUsage(output_tokens=self.output_tokens))
         self.claimed += 1
 
@@ -117,7 +133,7 @@ class Reservation:
         Raises:
             UsageLimitExceeded: the input does not fit. It stays claimed until `close`: the request is not sent.
         """
-        self._counted = RunUsage(input_tokens=counted.input_tokens, cost=counted.cost)
+        self.counted = RunUsage(input_tokens=counted.input_tokens, cost=counted.cost)
         self._check(RunUsage(), besides_requests=1)
 
     def close(self) -> None:
@@ -167,10 +183,3 @@ class _Guarded(UsageLimits):
     def check_cost(self, usage: RunUsage, *, warn_if_cost_unavailable: bool = True) -> None:
         limits = self._reservation.limits
         limits.check_cost(self._reservation.total, warn_if_cost_unavailable=warn_if_cost_unavailable)
-
-
-def _sum(usages: Iterable[RunUsage]) -> RunUsage:
-    total = RunUsage()
-    for usage in usages:
-        total.incr(usage)
-    return total
