@@ -139,3 +139,19 @@ async def test_an_uninstrumented_executor_keeps_its_advisor_uninstrumented(spans
     finally:
         Agent.instrument_all(False)
     assert spans.finished == []
+
+
+@pytest.mark.parametrize('forward_history', [False, True, 'transcript'])
+@pytest.mark.parametrize('result', [None, 5])
+async def test_a_redactor_that_returns_no_text_ends_the_run(result: Any, forward_history: Any) -> None:
+    """Nothing is sent, and the error names the option: core would take `None` for a run without a question."""
+    advisor = Script(says('Never.'))
+    ours = Advisor[object](
+        advisor.model('advisor'), redact=lambda text: result, forward_history=forward_history, on_error='continue'
+    )
+    agent = Agent(Script(asks('How?'), says('done')).model(), capabilities=[ours])
+    with pytest.raises(TypeError) as error:
+        await agent.run('Go.')
+    given = type(result).__name__
+    assert str(error.value) == f'`Advisor.redact` must return the text to send, a `str`; got {given}.'
+    assert advisor.requests == []

@@ -61,7 +61,7 @@ def forward(ctx: RunContext[Any], options: Options, question: str) -> Forwarded:
 
     The history is everything before the response that asks: that response holds the pending call itself.
     """
-    redact = options.redact or _as_is
+    redact = _as_is if options.redact is None else _text_only(options.redact)
     question = redact(question)
     if options.forward_history is False:
         return Forwarded(question)
@@ -234,6 +234,18 @@ def _fitted(entries: Sequence[_Entry], max_chars: int) -> Iterator[str]:
             yield entry.text
         else:
             yield (entry.text[: max(0, limit - len(_CUT))] + _CUT)[:limit]
+
+
+def _text_only(redact: Callable[[str], object]) -> Callable[[str], str]:
+    """`redact`, its results checked: core would send a question that is `None` as no question at all."""
+
+    def redacted(text: str) -> str:
+        result = redact(text)
+        if not isinstance(result, str):
+            raise TypeError(f'`Advisor.redact` must return the text to send, a `str`; got {type(result).__name__}.')
+        return result
+
+    return redacted
 
 
 def _as_is(text: str) -> str:
