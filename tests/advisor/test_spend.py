@@ -67,6 +67,18 @@ NOTHING = RoleSpend(requests=0, input_tokens=0, output_tokens=0, cost_usd=Decima
 UNKNOWN = RoleSpend(requests=None, input_tokens=None, output_tokens=None, cost_usd=None)
 
 
+RECORD = Consultation(
+    path='local',
+    outcome=Outcome.ADVISED,
+    index=1,
+    run_step=1,
+    call_id='c',
+    executor_model='a:b',
+    advisor_model='a:c',
+    prompt='?',
+)
+
+
 def role(requests: int | None, inputs: int | None, outputs: int | None, cost: str | None = None) -> RoleSpend:
     cost_usd = None if cost is None else Decimal(cost)
     return RoleSpend(requests=requests, input_tokens=inputs, output_tokens=outputs, cost_usd=cost_usd)
@@ -401,6 +413,43 @@ def test_metadata_of_another_shape_is_no_note() -> None:
     assert spend([odd]).advisor == NOTHING
 
 
+GOOD_NOTE = {'run_id': 'r', 'call_id': 'c1', 'requests': 1, 'input_tokens': 2, 'output_tokens': 3, 'cost_usd': '0.5'}
+
+
+@pytest.mark.parametrize(
+    ('notes', 'expected'),
+    [
+        ({'local': [GOOD_NOTE]}, role(1, 2, 3, '0.5')),
+        ({'local': None}, UNKNOWN),
+        ({'local': 3}, UNKNOWN),
+        ({'local': [1]}, UNKNOWN),
+        ({'local': [GOOD_NOTE, {}]}, UNKNOWN),
+        ({'native': 3}, UNKNOWN),
+        ({'native': {**GOOD_NOTE, 'requests': '1'}}, role(None, 2, 3, '0.5')),
+        ({'native': {**GOOD_NOTE, 'input_tokens': True}}, role(1, None, 3, '0.5')),
+        ({'native': {**GOOD_NOTE, 'output_tokens': -3}}, role(1, 2, None, '0.5')),
+        ({'native': {**GOOD_NOTE, 'cost_usd': 'much'}}, role(1, 2, 3)),
+        ({'native': {**GOOD_NOTE, 'cost_usd': 'NaN'}}, role(1, 2, 3)),
+        ({'native': {**GOOD_NOTE, 'cost_usd': 0.5}}, role(1, 2, 3)),
+    ],
+)
+def test_what_is_damaged_in_a_note_is_unknown(notes: dict[str, Any], expected: RoleSpend) -> None:
+    """Metadata is anybody's to change: it is never an error, and never counts as nothing."""
+    response = ModelResponse([TextPart('x')], metadata={'advisor_harness.advisor': notes})
+    assert spend([response]).advisor == expected
+
+
+def test_a_note_is_added_beside_damaged_ones() -> None:
+    """A new consultation is noted all the same, and what was there stays unknown."""
+    messages: list[ModelMessage] = [
+        ModelResponse(
+            [ToolCallPart('advisor', {'prompt': '?'}, 'c1')], metadata={'advisor_harness.advisor': {'local': 3}}
+        )
+    ]
+    note_consultation(messages, 0, RECORD, run_id='r')
+    assert spend(messages).advisor == UNKNOWN
+
+
 async def test_the_recording_of_anthropic_is_parted(shared_cassettes: Path) -> None:
     """What Anthropic really sent: the executor's 2390 tokens are the sum of its two passes, the advisor's are apart."""
     provider = Provider(*recorded(shared_cassettes, 'anthropic_advisor_tool'))
@@ -461,15 +510,5 @@ def test_without_a_response_there_is_nowhere_to_leave_a_note() -> None:
     """A conversation that no response is in yet stays as it is."""
     messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart('Go.')])]
     before = list(messages)
-    record = Consultation(
-        path='local',
-        outcome=Outcome.ADVISED,
-        index=1,
-        run_step=1,
-        call_id='c',
-        executor_model='a:b',
-        advisor_model='a:c',
-        prompt='?',
-    )
-    note_consultation(messages, 5, record, run_id='r')
+    note_consultation(messages, 5, RECORD, run_id='r')
     assert messages == before

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Protocol, TypeVar, cast
 
 from pydantic_ai.messages import ModelMessage, ModelResponse, NativeToolReturnPart, ToolCallPart, ToolReturnPart
@@ -102,7 +102,7 @@ def note_consultation(messages: list[ModelMessage], at: int, consultation: Consu
         message = messages[index]
         if isinstance(message, ModelResponse):
             notes = _notes(message)
-            local = _in_order([*notes.get('local', []), _note(consultation, run_id)], message)
+            local = _in_order([*_local(notes), _note(consultation, run_id)], message)
             messages[index] = _with_notes(message, {**notes, 'local': local})
             return
 
@@ -142,7 +142,11 @@ def noting_native(
 def _in_order(notes: list[dict[str, Any]], response: ModelResponse) -> list[dict[str, Any]]:
     """The notes in the order of the calls, not of their ends: what an engine replays must have the same messages."""
     calls = [part.tool_call_id for part in response.parts if isinstance(part, ToolCallPart)]
-    return sorted(notes, key=lambda note: calls.index(note['call_id']) if note['call_id'] in calls else len(calls))
+
+    def place(note: dict[str, Any]) -> int:
+        return calls.index(note['call_id']) if note.get('call_id') in calls else len(calls)
+
+    return sorted(notes, key=place)
 
 
 def _spent(
@@ -182,8 +186,8 @@ def _native(response: ModelResponse, advisor: str | None) -> RoleSpend:
 
 def _noted(response: ModelResponse, run_id: str | None) -> Iterator[RoleSpend]:
     """The local consultations noted in a response, of one run or of all."""
-    for note in _notes(response).get('local', ()):
-        if run_id is None or note.get('run_id') == run_id:
+    for note in _local(_notes(response)):
+        if run_id is None or note.get('run_id', run_id) == run_id:
             yield _from_json(note)
 
 
@@ -270,14 +274,29 @@ def _as_json(taken: RoleSpend) -> dict[str, Any]:
     }
 
 
-def _from_json(note: Mapping[str, Any]) -> RoleSpend:
-    cost = note.get('cost_usd')
+def _from_json(note: object) -> RoleSpend:
+    """What a note says. Metadata is anybody's to change: what is no number of ours is unknown."""
+    if not isinstance(note, dict):
+        return _UNKNOWN
+    note = cast('dict[str, Any]', note)
     return RoleSpend(
-        requests=note.get('requests'),
-        input_tokens=note.get('input_tokens'),
-        output_tokens=note.get('output_tokens'),
-        cost_usd=None if cost is None else Decimal(cost),
+        requests=_count(note.get('requests')),
+        input_tokens=_count(note.get('input_tokens')),
+        output_tokens=_count(note.get('output_tokens')),
+        cost_usd=_price(note.get('cost_usd')),
     )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _price(value: object) -> Decimal | None:
+    try:
+        price = Decimal(value) if isinstance(value, str) else None
+    except InvalidOperation:
+        return None
+    return price if price is not None and price.is_finite() else None
 
 
 def _responses(messages: Iterable[ModelMessage]) -> Iterator[ModelResponse]:
@@ -287,6 +306,14 @@ def _responses(messages: Iterable[ModelMessage]) -> Iterator[ModelResponse]:
 def _notes(response: ModelResponse) -> dict[str, Any]:
     notes = (response.metadata or {}).get(METADATA_KEY)
     return cast('dict[str, Any]', notes) if isinstance(notes, dict) else {}
+
+
+def _local(notes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The notes of local consultations; one that says nothing for each that is no note any more."""
+    found: object = notes.get('local', [])
+    if not isinstance(found, list):
+        return [{}]
+    return [cast('dict[str, Any]', note) if isinstance(note, dict) else {} for note in cast('list[object]', found)]
 
 
 def _with_notes(response: ModelResponse, notes: dict[str, Any]) -> ModelResponse:
