@@ -535,6 +535,31 @@ async def test_f4_counted_input_is_reserved() -> None:
     assert together.sent == 2
 
 
+class Uncountable(FunctionModel):
+    async def count_tokens(self, *args: Any) -> RequestUsage:
+        raise ModelConnectionError('advisor', 'connection reset')
+
+
+class Uncounted(FunctionModel):
+    async def count_tokens(self, *args: Any) -> RequestUsage:
+        skip(30)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+@pytest.mark.parametrize(('kind', 'outcome'), [(Uncountable, 'error'), (Uncounted, 'timeout')])
+async def test_a_request_whose_input_could_not_be_counted_was_not_sent(kind: type[FunctionModel], outcome: str) -> None:
+    """What breaks off while `count_tokens_before_request` counts took no request and cost nothing."""
+    script, records = Script(says('Use a lock.')), list[Consultation]()
+    ours = Advisor[object](
+        kind(script, model_name='advisor'), timeout=30, on_error='continue', on_consultation=records.append
+    )
+    agent = Agent(Counting(executor(asks('How?')), model_name='executor'), capabilities=[ours])
+    await agent.run('Go.', usage_limits=UsageLimits(input_tokens_limit=250, count_tokens_before_request=True))
+    spent = [(each.requests, each.input_tokens, each.output_tokens, each.cost_usd) for each in records]
+    assert (outcomes(records), spent, script.requests) == ([outcome], [(0, 0, 0, Decimal(0))], [])
+
+
 async def test_runs_do_not_share_room() -> None:
     """What one run holds, another run of the same agent does not see."""
     together = Together(says('Use a lock.'))

@@ -190,7 +190,7 @@ class _Nested:
         interrupted = isinstance(cause, asyncio.CancelledError | RunCancelled | TimeoutError) or (
             isinstance(cause, Exception) and isinstance(last_error(cause), ModelAPIError)
         )
-        return interrupted and bool(own) and isinstance(own[-1], ModelRequest)
+        return interrupted and bool(own) and isinstance(own[-1], ModelRequest) and not self.reservation.counting
 
     def _facts(self, cause: BaseException | None) -> dict[str, Any]:
         """What was sent and used. Unknown where a request stayed unanswered: its provider may bill it all the same."""

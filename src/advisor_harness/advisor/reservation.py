@@ -88,6 +88,11 @@ class Reservation:
         return max(0, self.claimed - self.usage.requests)
 
     @property
+    def counting(self) -> bool:
+        """Whether the request just claimed is not sent yet, because its input is still to be counted."""
+        return bool(self.in_flight) and self.limits.count_tokens_before_request and self.counted is None
+
+    @property
     def pending(self) -> RunUsage:
         """What the requests in flight need."""
         requests = self.in_flight
