@@ -36,7 +36,7 @@ from advisor_harness import Advisor
 from advisor_harness.advisor.transcript import transcript
 
 from .conftest import Spans
-from .scripts import Script, asks, consulted, executor, says
+from .scripts import Script, asks, consulted, executor, says, tool_returns
 
 IMAGE = BinaryContent(b'\x89PNG', media_type='image/png')
 CUT = '\n[... shortened ...]'
@@ -256,6 +256,19 @@ def test_a_transcript_keeps_its_bounds_and_its_secrets(messages: list[ModelMessa
         assert private not in whole
     assert least <= dropped <= sum(len(message.parts) for message in messages)
     assert len(whole) > max_chars or (text, dropped) == (whole, least)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize('forward_history', [True, 'transcript'])
+async def test_what_json_cannot_hold_does_not_end_the_run(forward_history: Any) -> None:
+    """Arguments and results with half a surrogate pair are forwarded and measured by what they look like."""
+    half = {'a': 'x\ud800'}
+    history = [asked('Before.'), answered(ToolCallPart('look', half, 'c1')), asked(ToolReturnPart('look', half, 'c1'))]
+    ours = Advisor[object](Script(says('Use a lock.')).model(), forward_history=forward_history)
+    result, _ = await consulted(ours, asks('How?'), prompt='Now.', message_history=history)
+    assert tool_returns(result.all_messages())[0].content == 'Use a lock.'
+    text, _ = transcript(history, max_chars=1000)
+    assert text.split('\n') == ['user: Before.', f'assistant calls look: {half!r}', f'result of look: {half!r}']
 
 
 @pytest.mark.anyio

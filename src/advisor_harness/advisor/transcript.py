@@ -29,6 +29,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
     is_multi_modal_content,
 )
+from pydantic_core import PydanticSerializationError
 
 from advisor_harness.advisor.options import Options
 
@@ -137,7 +138,7 @@ def _entries(message: ModelMessage) -> Iterator[_Entry]:
             case FilePart():
                 yield _Entry(f'assistant: {_BINARY}')
             case ToolCallPart():
-                yield _Entry(f'assistant calls {part.tool_name}: {part.args_as_json_str()}')
+                yield _Entry(f'assistant calls {part.tool_name}: {_arguments_text(part)}')
             case RetryFeedbackPart(content=content):
                 yield _Entry(f'retry: {_feedback_text(content)}')
             case _:
@@ -163,7 +164,20 @@ def _feedback_text(content: str | Sequence[Any]) -> str:
 
 
 def _result_text(part: ToolReturnPart[Any]) -> str:
-    return replace(part, content=_without_files(part.content)).model_response_str()
+    readable = replace(part, content=_without_files(part.content))
+    return _json_or_repr(readable.model_response_str, readable.content)
+
+
+def _arguments_text(part: ToolCallPart[Any]) -> str:
+    return _json_or_repr(part.args_as_json_str, part.args)
+
+
+def _json_or_repr(as_json: Callable[[], str], value: object) -> str:
+    """The text of a value, also of one that JSON cannot hold: half a surrogate pair in a tool's result, say."""
+    try:
+        return as_json()
+    except PydanticSerializationError:
+        return repr(value)
 
 
 def _without_files(content: Any) -> Any:
@@ -189,7 +203,7 @@ def _part_text(part: object) -> str:
         case ToolReturnPart():
             return _result_text(cast('ToolReturnPart[Any]', part))
         case ToolCallPart():
-            return part.args_as_json_str()
+            return _arguments_text(cast('ToolCallPart[Any]', part))
         case _:
             content = getattr(part, 'content', None)
             return content if isinstance(content, str) else ''
