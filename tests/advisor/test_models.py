@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 from pydantic_ai import Agent, RunContext, models
 from pydantic_ai.capabilities import AbstractCapability, ResolveModelId
-from pydantic_ai.exceptions import UserError
+from pydantic_ai.exceptions import ModelHTTPError, UserError
 from pydantic_ai.models import Model, ModelResolutionContext
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.instrumented import InstrumentedModel
@@ -134,6 +134,16 @@ async def test_a_local_consultation_of_a_fallback_executor_names_the_candidate_t
     advisor = Advisor(Script(says('Use a lock.')).model(), on_consultation=records.append)
     await Agent(FallbackModel(first.anthropic(), second.anthropic(SONNET)), capabilities=[advisor]).run('Go.')
     assert [record.executor_model for record in records] == [f'anthropic:{SONNET}']
+
+
+async def test_a_candidate_whose_responses_name_no_provider_is_named_with_it() -> None:
+    """`executor_model` is `provider:model` also where only the candidate itself says its provider."""
+    first = Script(ModelHTTPError(503, 'first'))
+    records: list[Consultation] = []
+    advisor = Advisor(Script(says('Use a lock.')).model(), on_consultation=records.append)
+    candidates = FallbackModel(first.model('first'), executor(asks('How?')).model('second'))
+    await Agent(candidates, capabilities=[advisor]).run('Go.')
+    assert [record.executor_model for record in records] == ['function:second']
 
 
 async def test_a12_a_name_goes_through_the_capabilities_of_the_run() -> None:

@@ -60,7 +60,8 @@ def serving_model(ctx: RunContext[Any]) -> str:
     last = ctx.messages[-1] if ctx.messages else None
     leaves = list(_leaves(ctx.model))
     if len(leaves) > 1 and isinstance(last, ModelResponse) and last.model_name:
-        return str(ModelName(last.provider_name, last.model_name))
+        same_name = (leaf.system for leaf in leaves if leaf.model_name == last.model_name)
+        return str(ModelName(last.provider_name or next(same_name, None), last.model_name))
     return str(ModelName(leaves[0].system, leaves[0].model_name))
 
 
