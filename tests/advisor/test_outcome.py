@@ -56,8 +56,24 @@ ERRORS: list[tuple[Exception, Failure]] = [
 
 @pytest.mark.parametrize(('error', 'failure'), ERRORS, ids=[type(error).__name__ for error, _ in ERRORS])
 def test_every_error_has_an_outcome_and_a_code(error: Exception, failure: Failure) -> None:
-    """What went wrong and whether an executor can do without is told by the type alone."""
+    """What went wrong and whether an executor can do without is told by the type."""
     assert failure_of(error) == failure
+
+
+@pytest.mark.parametrize(
+    ('status', 'failure'),
+    [
+        (400, Failure(Outcome.ERROR, 'unavailable')),
+        (401, Failure(Outcome.ERROR, 'auth')),
+        (403, Failure(Outcome.ERROR, 'auth')),
+        (404, Failure(Outcome.ERROR, 'model_not_found', optional=True)),
+        (429, Failure(Outcome.ERROR, 'too_many_requests', optional=True)),
+        (500, Failure(Outcome.ERROR, 'unavailable', optional=True)),
+    ],
+)
+def test_a_plain_http_error_is_told_by_its_status(status: int, failure: Failure) -> None:
+    """A model of another's making need not know core's classes: what must be fixed still ends the run."""
+    assert failure_of(ModelHTTPError(status, 'm')) == failure
 
 
 def test_every_model_error_of_core_is_in_the_table() -> None:

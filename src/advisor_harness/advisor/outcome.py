@@ -15,6 +15,7 @@ from pydantic_ai.exceptions import (
     ModelAPIError,
     ModelAuthenticationError,
     ModelContextWindowExceededError,
+    ModelHTTPError,
     ModelNotFoundError,
     ModelQuotaExceededError,
     ModelRateLimitError,
@@ -68,6 +69,7 @@ class Failure:
     """Whether an executor can do without, so that `on_error='continue'` turns it into a failed tool result."""
 
 
+_UNCLASSIFIED = Failure(Outcome.ERROR, 'unavailable', optional=True)
 _BY_ERROR: tuple[tuple[type[Exception], Failure], ...] = (
     # The first match counts: subclasses stand before their bases.
     (UsageLimitExceeded, Failure(Outcome.USAGE_LIMIT, 'usage_limit')),
@@ -83,8 +85,16 @@ _BY_ERROR: tuple[tuple[type[Exception], Failure], ...] = (
     (ModelAuthenticationError, Failure(Outcome.ERROR, 'auth')),
     (ModelNotFoundError, Failure(Outcome.ERROR, 'model_not_found', optional=True)),
     (ModelRequestRejectedError, Failure(Outcome.ERROR, 'unavailable')),
-    (ModelAPIError, Failure(Outcome.ERROR, 'unavailable', optional=True)),
+    (ModelAPIError, _UNCLASSIFIED),
 )
+_BY_STATUS = {
+    # For models that raise a plain `ModelHTTPError`, which core's own models do not.
+    400: Failure(Outcome.ERROR, 'unavailable'),
+    401: Failure(Outcome.ERROR, 'auth'),
+    403: Failure(Outcome.ERROR, 'auth'),
+    404: Failure(Outcome.ERROR, 'model_not_found', optional=True),
+    429: Failure(Outcome.ERROR, 'too_many_requests', optional=True),
+}
 _UNAVAILABLE = Failure(Outcome.ERROR, 'unavailable')
 
 _NATIVE_OUTCOMES = {'max_uses_exceeded': Outcome.LIMIT_REACHED, 'execution_time_exceeded': Outcome.TIMEOUT}
@@ -97,7 +107,10 @@ def failure_of(error: Exception) -> Failure:
     one ended the attempt.
     """
     last = last_error(error)
-    return next((failure for kind, failure in _BY_ERROR if isinstance(last, kind)), _UNAVAILABLE)
+    failure = next((failure for kind, failure in _BY_ERROR if isinstance(last, kind)), _UNAVAILABLE)
+    if failure is _UNCLASSIFIED and isinstance(last, ModelHTTPError):
+        return _BY_STATUS.get(last.status_code, failure)
+    return failure
 
 
 def native_failure(code: str) -> Failure:
